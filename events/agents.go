@@ -1,0 +1,189 @@
+package events
+
+import "encoding/json"
+
+// Kinds about agents, their model calls and their tools.
+const (
+	KindAgentStarted       Kind = "agent_started"
+	KindAgentMessage       Kind = "agent_message"
+	KindAgentFinished      Kind = "agent_finished"
+	KindFacilitatorMessage Kind = "facilitator_message"
+	KindDispatchRefused    Kind = "dispatch_refused"
+	KindModelCalled        Kind = "model_called"
+	KindToolStarted        Kind = "tool_started"
+	KindToolCall           Kind = "tool_call"
+	KindUserMessage        Kind = "user_message"
+	KindHistoryCompacted   Kind = "history_compacted"
+)
+
+// CallRef says which call of which model turn an event belongs to. A call is
+// known by model call and index; ids are only for talking to the provider.
+type CallRef struct {
+	ModelCall ModelCallID `json:"model_call_id"`
+	// Index is the place of the call in the turn, from 0.
+	Index     int    `json:"index"`
+	CallID    CallID `json:"call_id"`
+	Arguments string `json:"arguments"`
+	// Extra is [ToolCall.Extra].
+	Extra json.RawMessage `json:"extra,omitempty"`
+	// Early is set on calls that started before their turn had streamed in whole.
+	Early *Early `json:"early,omitempty"`
+}
+
+// Early is what had streamed when a call started early: enough to send the turn
+// back if no more of it ever comes.
+type Early struct {
+	Text      string          `json:"text,omitempty"`
+	Reasoning string          `json:"reasoning,omitempty"`
+	Extra     json.RawMessage `json:"extra,omitempty"`
+}
+
+// AgentStarted opens a dispatch: a fresh agent with its own history.
+type AgentStarted struct {
+	fact
+	Agent       AgentID  `json:"agent"`
+	DisplayName string   `json:"display_name"`
+	TaskIDs     []TaskID `json:"task_ids"`
+	Message     string   `json:"message"`
+	// Tool is the name of the dispatch tool that was called.
+	Tool string `json:"tool"`
+	CallRef
+}
+
+// AgentMessage is the closing text of a specialist.
+type AgentMessage struct {
+	fact
+	Agent       AgentID `json:"agent"`
+	DisplayName string  `json:"display_name"`
+	Content     string  `json:"content"`
+}
+
+// Outcome says how a dispatch ended.
+type Outcome string
+
+// The outcomes of a dispatch. Only the first marks tasks done.
+const (
+	OutcomeOK        Outcome = "ok"
+	OutcomeFailed    Outcome = "failed"
+	OutcomeTimedOut  Outcome = "timed_out"
+	OutcomeCancelled Outcome = "cancelled"
+	OutcomeLimit     Outcome = "limit"
+)
+
+// AgentFinished closes a dispatch and answers the tool call that opened it.
+type AgentFinished struct {
+	fact
+	Agent       AgentID `json:"agent"`
+	DisplayName string  `json:"display_name"`
+	CallID      CallID  `json:"call_id"`
+	Status      Outcome `json:"status"`
+	// Result is the text that the caller's model reads.
+	Result string `json:"result"`
+	// Error says what went wrong where Status is not "ok".
+	Error string `json:"error,omitempty"`
+	// ElapsedMS is the time from agent_started, downtime not counted.
+	ElapsedMS int64 `json:"elapsed_ms"`
+}
+
+// FacilitatorMessage is text that the facilitator wrote beside tool calls.
+type FacilitatorMessage struct {
+	fact
+	Agent       AgentID `json:"agent"`
+	DisplayName string  `json:"display_name"`
+	Content     string  `json:"content"`
+}
+
+// DispatchRefused answers a dispatch call that started no agent.
+type DispatchRefused struct {
+	fact
+	Tool   string `json:"tool"`
+	Result string `json:"result"`
+	CallRef
+}
+
+// ModelCalled is one finished model call with its whole reply. It is never asked
+// for again.
+type ModelCalled struct {
+	fact
+	ID       ModelCallID `json:"id"`
+	Provider string      `json:"provider,omitempty"`
+	Model    string      `json:"model"`
+	Reply    Reply       `json:"reply"`
+	Usage    Usage       `json:"usage"`
+	// CostUSD is nil where the model has no known price.
+	CostUSD *float64 `json:"cost_usd"`
+	// QueuedMS is the wait for the limiter, RetriedMS the wait between attempts,
+	// FirstTokenMS and TotalMS the last attempt's, from sending the request.
+	QueuedMS     int64 `json:"queued_ms"`
+	RetriedMS    int64 `json:"retried_ms,omitempty"`
+	FirstTokenMS int64 `json:"first_token_ms"`
+	TotalMS      int64 `json:"total_ms"`
+	Attempts     int   `json:"attempts"`
+	// Interrupted is set where the stream broke, or the process died, after calls
+	// of the turn had started: those calls are then the turn.
+	Interrupted bool `json:"interrupted,omitempty"`
+	// Purpose is empty for a turn, "compact" for a summary of old turns.
+	Purpose string `json:"purpose,omitempty"`
+}
+
+// Effect says what repeating a tool call would do.
+type Effect string
+
+// The effects of tools. The zero value counts as effectful.
+const (
+	EffectPure       Effect = "pure"
+	EffectIdempotent Effect = "idempotent"
+	EffectEffectful  Effect = "effectful"
+)
+
+// ToolStarted is durable before a tool runs that reaches outside the log.
+type ToolStarted struct {
+	fact
+	Tool   string `json:"tool"`
+	Effect Effect `json:"effect"`
+	CallRef
+}
+
+// ToolCallDone is the result of a tool call; on the wire it is "tool_call".
+type ToolCallDone struct {
+	fact
+	Agent  AgentID `json:"agent"`
+	Tool   string  `json:"tool"`
+	Result string  `json:"result"`
+	// Phase is always "complete".
+	Phase string `json:"phase"`
+	// Failed is set where the result tells the model what it did wrong.
+	Failed bool `json:"failed,omitempty"`
+	// ShownEntries are the document entries that the result showed to the model.
+	ShownEntries []EntryID `json:"shown_entries,omitempty"`
+	CallRef
+}
+
+// UserMessage is a message to an agent: the user's, or a synthetic one of the
+// engine, which views hide.
+type UserMessage struct {
+	fact
+	Content   string `json:"content"`
+	Synthetic bool   `json:"synthetic,omitempty"`
+	// Reason says why the engine wrote a synthetic message.
+	Reason string `json:"reason,omitempty"`
+}
+
+// HistoryCompacted replaces the older part of an agent's history by a summary.
+type HistoryCompacted struct {
+	fact
+	// ThroughTurn is the last model call that the summary covers.
+	ThroughTurn ModelCallID `json:"through_turn"`
+	Summary     string      `json:"summary"`
+}
+
+func (AgentStarted) Kind() Kind       { return KindAgentStarted }
+func (AgentMessage) Kind() Kind       { return KindAgentMessage }
+func (AgentFinished) Kind() Kind      { return KindAgentFinished }
+func (FacilitatorMessage) Kind() Kind { return KindFacilitatorMessage }
+func (DispatchRefused) Kind() Kind    { return KindDispatchRefused }
+func (ModelCalled) Kind() Kind        { return KindModelCalled }
+func (ToolStarted) Kind() Kind        { return KindToolStarted }
+func (ToolCallDone) Kind() Kind       { return KindToolCall }
+func (UserMessage) Kind() Kind        { return KindUserMessage }
+func (HistoryCompacted) Kind() Kind   { return KindHistoryCompacted }

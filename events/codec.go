@@ -1,0 +1,118 @@
+package events
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// wire is an envelope as it stands in JSON.
+type wire struct {
+	V        int             `json:"v"`
+	Tenant   TenantID        `json:"tenant_id"`
+	Thread   ThreadID        `json:"thread_id"`
+	Run      RunID           `json:"run_id"`
+	Seq      Seq             `json:"seq"`
+	Time     time.Time       `json:"time"`
+	Type     Kind            `json:"type"`
+	Agent    AgentID         `json:"agent,omitempty"`
+	Dispatch DispatchID      `json:"dispatch_id,omitempty"`
+	Data     json.RawMessage `json:"data"`
+}
+
+// Errors of the codec that callers branch on.
+var (
+	// ErrNewerVersion is for events of a version that this build does not know.
+	ErrNewerVersion = errors.New("event was written by a newer version of convene")
+	// ErrUnknownKind is for a kind that is not in the closed set.
+	ErrUnknownKind = errors.New("unknown event kind")
+)
+
+// outgoing is [wire] with the payload unencoded, so that encoding is one pass.
+type outgoing struct {
+	V        int        `json:"v"`
+	Tenant   TenantID   `json:"tenant_id"`
+	Thread   ThreadID   `json:"thread_id"`
+	Run      RunID      `json:"run_id"`
+	Seq      Seq        `json:"seq"`
+	Time     time.Time  `json:"time"`
+	Type     Kind       `json:"type"`
+	Agent    AgentID    `json:"agent,omitempty"`
+	Dispatch DispatchID `json:"dispatch_id,omitempty"`
+	Data     Event      `json:"data"`
+}
+
+// MarshalJSON writes the envelope in its wire form.
+func (e Envelope) MarshalJSON() ([]byte, error) {
+	if e.Data == nil {
+		return nil, fmt.Errorf("encode event seq=%d: no data", e.Seq)
+	}
+	return json.Marshal(outgoing{
+		V: Version, Tenant: e.Tenant, Thread: e.Thread, Run: e.Run, Seq: e.Seq,
+		Time: e.Time.UTC(), Type: e.Data.Kind(), Agent: e.Agent, Dispatch: e.Dispatch, Data: e.Data,
+	})
+}
+
+// UnmarshalJSON reads an envelope of this or an older version.
+func (e *Envelope) UnmarshalJSON(body []byte) error {
+	var w wire
+	if err := json.Unmarshal(body, &w); err != nil {
+		return fmt.Errorf("decode event: %w", err)
+	}
+	if w.V > Version {
+		return fmt.Errorf("decode event seq=%d version=%d: %w", w.Seq, w.V, ErrNewerVersion)
+	}
+	if w.V < 1 || w.Seq < 1 {
+		return fmt.Errorf("decode event seq=%d version=%d: not an event envelope", w.Seq, w.V)
+	}
+	decode, known := decoders[w.Type]
+	if !known {
+		return fmt.Errorf("decode event seq=%d type=%q: %w", w.Seq, w.Type, ErrUnknownKind)
+	}
+	data, err := decode(w.Data)
+	if err != nil {
+		return fmt.Errorf("decode event seq=%d type=%s: %w", w.Seq, w.Type, err)
+	}
+	*e = Envelope{
+		Tenant: w.Tenant, Thread: w.Thread, Run: w.Run, Seq: w.Seq, Time: w.Time,
+		Agent: w.Agent, Dispatch: w.Dispatch, Data: data,
+	}
+	return nil
+}
+
+func decoder[T Event](body json.RawMessage) (Event, error) {
+	var event T
+	if err := json.Unmarshal(body, &event); err != nil {
+		return nil, err
+	}
+	return event, nil
+}
+
+// decoders is the closed set of kinds. A released payload that changes shape gets
+// its older versions upcast here, before any fold sees them.
+var decoders = map[Kind]func(json.RawMessage) (Event, error){
+	KindWorkflowStarted:    decoder[WorkflowStarted],
+	KindWorkflowFinished:   decoder[WorkflowFinished],
+	KindFinalAnswer:        decoder[FinalAnswer],
+	KindError:              decoder[Error],
+	KindCancelRequested:    decoder[CancelRequested],
+	KindRunCancelled:       decoder[RunCancelled],
+	KindRunSuspended:       decoder[RunSuspended],
+	KindRunResumed:         decoder[RunResumed],
+	KindTasksCreated:       decoder[TasksCreated],
+	KindTaskUpdated:        decoder[TaskUpdated],
+	KindDocumentUpdated:    decoder[DocumentUpdated],
+	KindAgentStarted:       decoder[AgentStarted],
+	KindAgentMessage:       decoder[AgentMessage],
+	KindAgentFinished:      decoder[AgentFinished],
+	KindFacilitatorMessage: decoder[FacilitatorMessage],
+	KindDispatchRefused:    decoder[DispatchRefused],
+	KindModelCalled:        decoder[ModelCalled],
+	KindToolStarted:        decoder[ToolStarted],
+	KindToolCall:           decoder[ToolCallDone],
+	KindUserMessage:        decoder[UserMessage],
+	KindHistoryCompacted:   decoder[HistoryCompacted],
+	KindWarning:            decoder[Warning],
+	KindLimitReached:       decoder[LimitReached],
+}

@@ -1,0 +1,159 @@
+package events
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+)
+
+// Log keeps the events of all threads. Implementations are safe for concurrent
+// use by many goroutines; [github.com/convene-run/convene/events/eventstest]
+// holds the suite that each must pass.
+//
+// Every method that names a thread takes the tenant with it: a thread of another
+// tenant is [ErrNotFound], or empty.
+type Log interface {
+	// Claim makes owner the only one who may append to the thread, and returns the
+	// epoch to append with. While another living owner holds the thread the error
+	// is a [*HeldError], unless takeOver is set. An owner's own claim is renewed.
+	// A claim of a dead process counts for nothing.
+	Claim(ctx context.Context, key ThreadKey, owner Owner, takeOver bool) (Epoch, error)
+
+	// Release gives a claim back. Releasing one that is no longer held is no error.
+	Release(ctx context.Context, key ThreadKey, epoch Epoch) error
+
+	// Append adds envs, all or none, behind the event with seq after (0: the thread
+	// has none). It assigns Tenant, Thread and Seq from its arguments and clamps
+	// Time, in place, and returns once the events are durable.
+	//
+	// [ErrFenced] means that the epoch is no longer the newest, [ErrConflict] that
+	// after is not the last seq: somebody posted; read, apply and decide again. Any
+	// other error leaves it unknown whether the events are in the log.
+	Append(ctx context.Context, key ThreadKey, epoch Epoch, after Seq, envs []Envelope) error
+
+	// Post adds one event without a claim. Only kinds that others than the owner may
+	// say are taken: see [Postable]. A thread without events is [ErrNotFound].
+	Post(ctx context.Context, key ThreadKey, env Envelope) (Seq, error)
+
+	// Read returns the events with a seq above after, in order, at most max of them
+	// (0: all there are). A thread without events gives none and no error.
+	Read(ctx context.Context, key ThreadKey, after Seq, max int) ([]Envelope, error)
+
+	// Wait returns nil once the thread has an event with a seq above after, or the
+	// context's error.
+	Wait(ctx context.Context, key ThreadKey, after Seq) error
+
+	// Tail yields the events of all threads that match, from cursor on ("" : from the
+	// beginning), and goes on live until ctx ends. Every event comes exactly once,
+	// those of one thread in order.
+	Tail(ctx context.Context, filter TailFilter, cursor Cursor) iter.Seq2[TailItem, error]
+
+	// Runs lists runs, newest first.
+	Runs(ctx context.Context, query RunQuery) ([]RunSummary, error)
+
+	// FindRun gives the run with that id, or whose id starts so if only one does.
+	// [ErrNotFound] or [ErrAmbiguous] otherwise.
+	FindRun(ctx context.Context, tenant TenantID, idOrPrefix string) (RunSummary, error)
+
+	// Holder says who holds the thread; "" where nobody alive does.
+	Holder(ctx context.Context, key ThreadKey) (Owner, time.Time, error)
+
+	// Close waits for what is under way and closes the log. Twice is fine.
+	Close() error
+}
+
+// Errors of a [Log] that callers branch on.
+var (
+	ErrNotFound  = errors.New("not found")
+	ErrAmbiguous = errors.New("more than one run id starts so")
+	ErrFenced    = errors.New("the thread was taken over by another process")
+	ErrConflict  = errors.New("the thread has newer events")
+	ErrHeld      = errors.New("the thread is held by another process")
+	ErrClosed    = errors.New("the log is closed")
+	ErrNotPosted = errors.New("events of this kind need a claim")
+)
+
+// HeldError says who holds a thread and since when. It is an [ErrHeld].
+type HeldError struct {
+	Owner Owner
+	Since time.Time
+}
+
+func (e *HeldError) Error() string {
+	return fmt.Sprintf("held by %s since %s", e.Owner, e.Since.Format(time.RFC3339))
+}
+
+// Is makes errors.Is(err, ErrHeld) true.
+func (e *HeldError) Is(target error) bool { return target == ErrHeld }
+
+// Postable reports whether an event of this kind may be posted without a claim.
+func Postable(kind Kind) bool {
+	switch kind {
+	case KindCancelRequested, KindUserMessage:
+		return true
+	}
+	return false
+}
+
+// Cursor is a place in a log over all threads. It is opaque.
+type Cursor string
+
+// TailFilter narrows [Log.Tail].
+type TailFilter struct {
+	Tenant TenantID
+	// Kinds are the kinds wanted; none means all.
+	Kinds []Kind
+}
+
+// TailItem is one event with the cursor behind it.
+type TailItem struct {
+	Envelope Envelope
+	Cursor   Cursor
+}
+
+// RunQuery narrows [Log.Runs]. Zero fields do not narrow.
+type RunQuery struct {
+	Tenant TenantID
+	Thread ThreadID
+	Status []Status
+	// Search is matched against request and answer, without regard to case.
+	Search string
+	// Before gives runs with an id below it, for paging: ids sort by start.
+	Before RunID
+	// Limit is the number of runs at most; 0 means 50.
+	Limit int
+}
+
+// readPage is how many events [Follow] reads at once: enough that a long thread
+// takes few reads, few enough that a reader holds little memory.
+const readPage = 512
+
+// Follow yields the events of one thread with a seq above after and goes on live
+// until ctx ends or the consumer stops. A slow consumer loses nothing and slows
+// nobody: it holds a place in the log, not a queue.
+func Follow(ctx context.Context, log Log, key ThreadKey, after Seq) iter.Seq2[Envelope, error] {
+	return func(yield func(Envelope, error) bool) {
+		for {
+			envs, err := log.Read(ctx, key, after, readPage)
+			if err != nil {
+				yield(Envelope{}, err)
+				return
+			}
+			for _, env := range envs {
+				if !yield(env, nil) {
+					return
+				}
+				after = env.Seq
+			}
+			if len(envs) > 0 {
+				continue
+			}
+			if err := log.Wait(ctx, key, after); err != nil {
+				yield(Envelope{}, err)
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package events
+
+import (
+	"fmt"
+	"time"
+)
+
+// RunSummary is one line of a listing of runs: a fold that every log keeps
+// beside the events, so that listing does not read them.
+type RunSummary struct {
+	Tenant TenantID  `json:"tenant_id"`
+	Thread ThreadID  `json:"thread_id"`
+	Run    RunID     `json:"run_id"`
+	Team   string    `json:"team"`
+	Status Status    `json:"status"`
+	Reason string    `json:"reason,omitempty"`
+	Limit  Limit     `json:"limit,omitempty"`
+	Solo   bool      `json:"solo,omitempty"`
+	Models []string  `json:"models,omitempty"`
+	Start  time.Time `json:"started_at"`
+	// Updated is the time of the newest event; of the last once the run is over.
+	Updated   time.Time `json:"updated_at"`
+	Simulated bool      `json:"simulated,omitempty"`
+	// Request and Answer are cut to [SummaryTextBytes].
+	Request       string   `json:"request"`
+	Answer        string   `json:"answer,omitempty"`
+	Tasks         int      `json:"tasks"`
+	FinishedTasks int      `json:"finished_tasks"`
+	Usage         Usage    `json:"usage"`
+	CostUSD       *float64 `json:"cost_usd"`
+	ModelCalls    int      `json:"model_calls"`
+	// FirstSeq and LastSeq are the run's stretch of its thread.
+	FirstSeq Seq `json:"first_seq"`
+	LastSeq  Seq `json:"last_seq"`
+}
+
+// SummaryTextBytes bounds the texts of a [RunSummary]: enough to recognise a run
+// and to search in, little enough to list thousands.
+const SummaryTextBytes = 2000
+
+// Apply folds one event of the run into the summary.
+func (s *RunSummary) Apply(env Envelope) error {
+	if started, ok := env.Data.(WorkflowStarted); ok {
+		s.start(env, started)
+		return nil
+	}
+	if env.Run != s.Run {
+		return fmt.Errorf("event seq=%d belongs to run %s, not %s", env.Seq, env.Run, s.Run)
+	}
+	s.LastSeq, s.Updated = env.Seq, env.Time
+	switch e := env.Data.(type) {
+	case TasksCreated:
+		s.Tasks += len(e.Tasks)
+	case TaskUpdated:
+		// A board never updates a finished task again.
+		if e.Finished {
+			s.FinishedTasks++
+		}
+	case ModelCalled:
+		s.ModelCalls++
+		s.Usage = s.Usage.Add(e.Usage)
+		s.CostUSD = AddCost(s.CostUSD, e.CostUSD)
+	case FinalAnswer:
+		s.Answer = clip(e.Content, SummaryTextBytes)
+	case RunSuspended:
+		s.Status, s.Reason = StatusSuspended, e.Reason
+	case RunResumed:
+		s.Status, s.Reason = StatusRunning, ""
+	case WorkflowFinished:
+		s.Status, s.Reason, s.Limit = e.Status, e.Reason, e.Limit
+	}
+	return nil
+}
+
+func (s *RunSummary) start(env Envelope, e WorkflowStarted) {
+	zero := 0.0
+	*s = RunSummary{
+		Tenant: env.Tenant, Thread: env.Thread, Run: env.Run,
+		Team: e.Team, Status: StatusRunning, Solo: e.Solo, Simulated: e.Simulated,
+		Start: env.Time, Updated: env.Time, Request: clip(e.Message, SummaryTextBytes),
+		CostUSD: &zero, FirstSeq: env.Seq, LastSeq: env.Seq,
+	}
+	seen := map[string]bool{}
+	for _, card := range e.Agents {
+		for _, model := range card.Models {
+			if !seen[model] {
+				seen[model] = true
+				s.Models = append(s.Models, model)
+			}
+		}
+	}
+}
+
+// AddCost sums two costs; one unknown (nil) makes the sum unknown.
+func AddCost(a, b *float64) *float64 {
+	if a == nil || b == nil {
+		return nil
+	}
+	sum := *a + *b
+	return &sum
+}
+
+// clip cuts s to at most max bytes at a rune boundary.
+func clip(s string, max int) string {
+	if len(s) <= max {
+		return s
+	}
+	for max > 0 && s[max]&0xC0 == 0x80 {
+		max--
+	}
+	return s[:max]
+}

@@ -1,0 +1,144 @@
+package events
+
+import "encoding/json"
+
+// Kinds about a whole run.
+const (
+	KindWorkflowStarted  Kind = "workflow_started"
+	KindWorkflowFinished Kind = "workflow_finished"
+	KindFinalAnswer      Kind = "final_answer"
+	KindError            Kind = "error"
+	KindCancelRequested  Kind = "cancel_requested"
+	KindRunCancelled     Kind = "run_cancelled"
+	KindRunSuspended     Kind = "run_suspended"
+	KindRunResumed       Kind = "run_resumed"
+)
+
+// Status is the state of a run.
+type Status string
+
+// The statuses of a run. A run is over in the last four.
+const (
+	StatusQueued        Status = "queued"
+	StatusRunning       Status = "running"
+	StatusSuspended     Status = "suspended"
+	StatusAwaitingInput Status = "awaiting_input"
+	StatusCompleted     Status = "completed"
+	StatusDegraded      Status = "degraded"
+	StatusFailed        Status = "failed"
+	StatusCancelled     Status = "cancelled"
+)
+
+// Over reports whether a run in this status has finished for good.
+func (s Status) Over() bool {
+	switch s {
+	case StatusCompleted, StatusDegraded, StatusFailed, StatusCancelled:
+		return true
+	}
+	return false
+}
+
+// WorkflowStarted opens a run and carries all that is needed to drive it to its
+// end, so that the log alone can be resumed.
+type WorkflowStarted struct {
+	fact
+	// Message is the user's request, byte for byte.
+	Message string `json:"message"`
+	// Team is the name of the team.
+	Team string `json:"team"`
+	// Agents lists the team's agents, the facilitator first.
+	Agents []AgentCard `json:"agents"`
+	// Config is the resolved configuration: team, prompts, tools, limits. The
+	// runner writes it and reads it back on resume; nothing else interprets it.
+	Config json.RawMessage `json:"config,omitempty"`
+	// Solo marks a run of a single agent without specialists.
+	Solo bool `json:"solo,omitempty"`
+	// Simulated marks a run whose answers come from the simulated model.
+	Simulated bool `json:"simulated,omitempty"`
+	// BinaryVersion is the version of convene that started the run.
+	BinaryVersion string `json:"binary_version,omitempty"`
+}
+
+// AgentCard is what a view shows of an agent.
+type AgentCard struct {
+	ID          AgentID `json:"id"`
+	DisplayName string  `json:"display_name"`
+	// Models are the models that the agent calls: the first, then its fallbacks.
+	Models []string `json:"models"`
+}
+
+// WorkflowFinished closes a run, whatever its outcome. It is the last event of
+// the run and occurs once.
+type WorkflowFinished struct {
+	fact
+	Tasks            []Task            `json:"tasks"`
+	DocumentVersions []DocumentVersion `json:"document_versions"`
+	Status           Status            `json:"status"`
+	// Reason says in words why the status is not "completed"; empty if it is.
+	Reason string `json:"reason,omitempty"`
+	// Limit names the bound that ended or narrowed the run, if one did.
+	Limit Limit `json:"limit,omitempty"`
+	// MissingTasks are the tasks that stayed open.
+	MissingTasks []TaskID `json:"missing_tasks,omitempty"`
+	Usage        Usage    `json:"usage"`
+	// CostUSD is nil where a model has no known price.
+	CostUSD    *float64 `json:"cost_usd"`
+	ModelCalls int      `json:"model_calls"`
+	// DrivenMS is the time that a process drove the run: downtime is not in it.
+	DrivenMS int64 `json:"driven_ms"`
+}
+
+// FinalAnswer is what the user gets.
+type FinalAnswer struct {
+	fact
+	Content string `json:"content"`
+	// Fallback is set where no model wrote the answer: Content is then the
+	// document with attribution.
+	Fallback bool `json:"fallback,omitempty"`
+}
+
+// Error records that something failed which nobody below could mend.
+type Error struct {
+	fact
+	Message string `json:"message"`
+	// Code groups errors for machines: "authentication", "model_not_found", …
+	Code string `json:"code,omitempty"`
+}
+
+// CancelRequested asks whoever drives the run to end it. It may be posted
+// without a claim.
+type CancelRequested struct {
+	fact
+	Reason string `json:"reason,omitempty"`
+}
+
+// RunCancelled decides the cancellation. After it only closing facts, and model
+// calls already paid for, are accepted for the run.
+type RunCancelled struct {
+	fact
+	Reason string `json:"reason,omitempty"`
+}
+
+// RunSuspended says that the driving process let go of the run in good order.
+type RunSuspended struct {
+	fact
+	Reason string `json:"reason,omitempty"`
+	// DrivenMS is the driven time so far, over all processes.
+	DrivenMS int64 `json:"driven_ms"`
+}
+
+// RunResumed says that a process took the run up again.
+type RunResumed struct {
+	fact
+	Owner         Owner  `json:"owner"`
+	BinaryVersion string `json:"binary_version,omitempty"`
+}
+
+func (WorkflowStarted) Kind() Kind  { return KindWorkflowStarted }
+func (WorkflowFinished) Kind() Kind { return KindWorkflowFinished }
+func (FinalAnswer) Kind() Kind      { return KindFinalAnswer }
+func (Error) Kind() Kind            { return KindError }
+func (CancelRequested) Kind() Kind  { return KindCancelRequested }
+func (RunCancelled) Kind() Kind     { return KindRunCancelled }
+func (RunSuspended) Kind() Kind     { return KindRunSuspended }
+func (RunResumed) Kind() Kind       { return KindRunResumed }

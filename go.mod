@@ -1,0 +1,3 @@
+module github.com/convene-run/convene
+
+go 1.26
