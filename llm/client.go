@@ -1,0 +1,115 @@
+package llm
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"time"
+
+	"github.com/convene-run/convene/events"
+)
+
+// Client streams replies of one endpoint. It is safe for concurrent use.
+type Client interface {
+	// Stream sends the request and yields what comes back. The last delta of a whole
+	// reply has Done set and a nil error; a stream that ends otherwise yields exactly
+	// one error, an [*Error] wherever the endpoint is at fault, and nothing behind it.
+	// Breaking out of the loop, or the end of ctx, closes the connection.
+	Stream(ctx context.Context, req Request) iter.Seq2[Delta, error]
+}
+
+// Request is one call of a model.
+type Request struct {
+	// Model is the name as the endpoint knows it.
+	Model    string
+	Messages []events.Message
+	// Tools are offered in this order, always the same for one agent, so that prompt
+	// caches hit.
+	Tools      []Tool
+	ToolChoice ToolChoice
+	// Temperature is sent where it is not nil; zero is a value.
+	Temperature *float64
+	// MaxOutputTokens bounds the reply; 0 leaves it to the endpoint.
+	MaxOutputTokens int
+
+	// Run, Call and Priority are not sent. They tell the limiter whose turn it is
+	// and a log line what it is about.
+	Run      events.RunID
+	Call     events.ModelCallID
+	Priority Priority
+}
+
+// Tool is a function that the model may call.
+type Tool struct {
+	Name        string
+	Description string
+	// Parameters is a JSON Schema of an object, always the same bytes.
+	Parameters json.RawMessage
+}
+
+// ToolChoice constrains the use of tools. Endpoints may ignore it (WIRE 20), so
+// the caller checks the reply all the same.
+type ToolChoice string
+
+// The tool choices. The zero value leaves it to the model.
+const (
+	ToolChoiceAuto ToolChoice = ""
+	ToolChoiceNone ToolChoice = "none"
+)
+
+// Priority orders the callers that wait for the limiter: interactive before
+// batch, and within a class the oldest run first.
+type Priority int
+
+// The priorities. The zero value is interactive.
+const (
+	PriorityInteractive Priority = iota
+	PriorityBatch
+)
+
+// Delta is one piece of a reply. Exactly one of its parts is set.
+type Delta struct {
+	// Text and Reasoning are new text.
+	Text      string
+	Reasoning string
+	// Fragment is new text of the arguments of the call at Index, for those who
+	// watch; Call brings the same call whole.
+	Fragment string
+	// Call is set as soon as the call at Index has streamed in whole, before the
+	// stream ends. Calls come in the order of Index, which counts from 0.
+	Call  *events.ToolCall
+	Index int
+	// Retry announces that the attempt failed and that all deltas so far are void: a
+	// new attempt follows after Retry.Wait. Only [Caller] sends it. A consumer that
+	// has already acted on a call of the failed attempt breaks out of the loop.
+	Retry *Retry
+	// Done closes a whole reply.
+	Done *Completion
+}
+
+// Retry says why an attempt failed and what follows.
+type Retry struct {
+	// Attempt is the number of the attempt that failed, from 1.
+	Attempt int
+	Wait    time.Duration
+	Err     error
+	// Model is the model that the next attempt asks, a fallback perhaps.
+	Model string
+}
+
+// Completion is a whole reply and what it took.
+type Completion struct {
+	Reply events.Reply
+	Usage events.Usage
+	// Model is the model as the endpoint named it, else as it was asked for.
+	Model string
+	// Provider names the endpoint.
+	Provider string
+	// CostUSD is nil where the model has no known price.
+	CostUSD *float64
+	// Queued is the wait for the limiter, Retried the wait between attempts;
+	// FirstToken and Total are the last attempt's, from sending the request.
+	Queued, Retried, FirstToken, Total time.Duration
+	// Attempts counts the requests sent for this reply, from 1.
+	Attempts int
+}

@@ -1,0 +1,81 @@
+package llm
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// ErrorKind groups the failures of an endpoint by what to do about them.
+type ErrorKind string
+
+// The kinds of failure. [Error.Retryable] says which are worth another attempt.
+const (
+	ErrAuthentication ErrorKind = "authentication"    // 401, 403: the key is refused
+	ErrModelNotFound  ErrorKind = "model_not_found"   // 404, or a 400 that says so
+	ErrNoTools        ErrorKind = "tools_unsupported" // the model cannot call tools
+	ErrContextLength  ErrorKind = "context_length"    // the prompt is over the window
+	ErrBadRequest     ErrorKind = "bad_request"       // any other 4xx
+	ErrQuota          ErrorKind = "quota"             // 402, or a 429 that says no money is left
+	ErrRateLimited    ErrorKind = "rate_limited"      // 429, 408, 409
+	ErrServer         ErrorKind = "server"            // 5xx, or an error inside a stream
+	ErrTimeout        ErrorKind = "timeout"           // connect, first byte, or a stalled stream
+	ErrUnreachable    ErrorKind = "unreachable"       // no connection
+	ErrBrokenStream   ErrorKind = "broken_stream"     // ended without being whole
+	ErrReplyTooLarge  ErrorKind = "reply_too_large"   // over the bound of one reply
+)
+
+// Error is a failure of an endpoint.
+type Error struct {
+	Kind ErrorKind
+	// Status is the HTTP status, 0 where there was none.
+	Status int
+	// Code and Message are the endpoint's own words.
+	Code    string
+	Message string
+	// RetryAfter is what the endpoint asked for; 0 if it did not.
+	RetryAfter time.Duration
+	Provider   string
+	Model      string
+	// Attempts counts the requests sent before giving up; 0 or 1 for a single one.
+	Attempts int
+	Cause    error
+}
+
+func (e *Error) Error() string {
+	where := e.Provider
+	if e.Model != "" {
+		where += " model=" + e.Model
+	}
+	text := e.Message
+	if text == "" && e.Cause != nil {
+		text = e.Cause.Error()
+	}
+	if e.Status != 0 {
+		text = fmt.Sprintf("HTTP %d: %s", e.Status, text)
+	}
+	if e.Attempts > 1 {
+		text += fmt.Sprintf(" (after %d attempts)", e.Attempts)
+	}
+	return fmt.Sprintf("call %s: %s: %s", where, e.Kind, text)
+}
+
+func (e *Error) Unwrap() error { return e.Cause }
+
+// Retryable reports whether the same request may succeed later.
+func (e *Error) Retryable() bool {
+	switch e.Kind {
+	case ErrRateLimited, ErrServer, ErrTimeout, ErrUnreachable, ErrBrokenStream:
+		return true
+	}
+	return false
+}
+
+// KindOf gives the kind of an endpoint's failure, or "" for any other error.
+func KindOf(err error) ErrorKind {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Kind
+	}
+	return ""
+}
