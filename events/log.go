@@ -17,16 +17,20 @@ import (
 type Log interface {
 	// Claim makes owner the only one who may append to the thread, and returns the
 	// epoch to append with. While another living owner holds the thread the error
-	// is a [*HeldError], unless takeOver is set. An owner's own claim is renewed.
-	// A claim of a dead process counts for nothing.
+	// is a [*HeldError], unless takeOver is set. A claim of a dead process counts for
+	// nothing. Every claim gives a new epoch and fences the older ones, the same
+	// owner's too: two loops of one process cannot drive a thread at once.
 	Claim(ctx context.Context, key ThreadKey, owner Owner, takeOver bool) (Epoch, error)
 
-	// Release gives a claim back. Releasing one that is no longer held is no error.
+	// Release gives a claim back; its epoch is dead from then on. Releasing one that
+	// is no longer held is no error.
 	Release(ctx context.Context, key ThreadKey, epoch Epoch) error
 
 	// Append adds envs, all or none, behind the event with seq after (0: the thread
-	// has none). It assigns Tenant, Thread and Seq from its arguments and clamps
-	// Time, in place, and returns once the events are durable.
+	// has none). It assigns Tenant, Thread and Seq from its arguments in place, sets
+	// a zero Time to now and clamps Time to the previous event's, and returns once the
+	// events are durable. Payloads belong to the log from then on: nobody changes them.
+	// ctx counts until the events are handed over; a commit under way is waited for.
 	//
 	// [ErrFenced] means that the epoch is no longer the newest, [ErrConflict] that
 	// after is not the last seq: somebody posted; read, apply and decide again. Any
@@ -37,9 +41,13 @@ type Log interface {
 	// say are taken: see [Postable]. A thread without events is [ErrNotFound].
 	Post(ctx context.Context, key ThreadKey, env Envelope) (Seq, error)
 
-	// Read returns the events with a seq above after, in order, at most max of them
+	// Read returns the events with a seq above after, in order, at most limit of them
 	// (0: all there are). A thread without events gives none and no error.
-	Read(ctx context.Context, key ThreadKey, after Seq, max int) ([]Envelope, error)
+	Read(ctx context.Context, key ThreadKey, after Seq, limit int) ([]Envelope, error)
+
+	// ReadEncoded is Read in the wire form of [Encode], for those who pass events on
+	// without looking into them. Nobody changes the bodies.
+	ReadEncoded(ctx context.Context, key ThreadKey, after Seq, limit int) ([]Encoded, error)
 
 	// Wait returns nil once the thread has an event with a seq above after, or the
 	// context's error.
@@ -60,7 +68,8 @@ type Log interface {
 	// Holder says who holds the thread; "" where nobody alive does.
 	Holder(ctx context.Context, key ThreadKey) (Owner, time.Time, error)
 
-	// Close waits for what is under way and closes the log. Twice is fine.
+	// Close waits for what is under way and closes the log; who waits in Wait or Tail
+	// gets [ErrClosed]. Twice is fine.
 	Close() error
 }
 
@@ -73,6 +82,7 @@ var (
 	ErrHeld      = errors.New("the thread is held by another process")
 	ErrClosed    = errors.New("the log is closed")
 	ErrNotPosted = errors.New("events of this kind need a claim")
+	ErrCursor    = errors.New("not a cursor of this log")
 )
 
 // HeldError says who holds a thread and since when. It is an [ErrHeld].
@@ -97,10 +107,17 @@ func Postable(kind Kind) bool {
 	return false
 }
 
+// Encoded is one event in its wire form.
+type Encoded struct {
+	Seq  Seq
+	Body []byte
+}
+
 // Cursor is a place in a log over all threads. It is opaque.
 type Cursor string
 
-// TailFilter narrows [Log.Tail].
+// TailFilter narrows [Log.Tail]. Zero fields do not narrow: without a tenant the
+// tail goes over all of them, which is for operators alone.
 type TailFilter struct {
 	Tenant TenantID
 	// Kinds are the kinds wanted; none means all.
@@ -113,7 +130,8 @@ type TailItem struct {
 	Cursor   Cursor
 }
 
-// RunQuery narrows [Log.Runs]. Zero fields do not narrow.
+// RunQuery narrows [Log.Runs]. Zero fields do not narrow: without a tenant the
+// listing goes over all of them, which is for operators alone.
 type RunQuery struct {
 	Tenant TenantID
 	Thread ThreadID
@@ -122,9 +140,12 @@ type RunQuery struct {
 	Search string
 	// Before gives runs with an id below it, for paging: ids sort by start.
 	Before RunID
-	// Limit is the number of runs at most; 0 means 50.
+	// Limit is the number of runs at most. Defaults to [DefaultRunsLimit].
 	Limit int
 }
+
+// DefaultRunsLimit is how many runs [Log.Runs] lists unasked: a screen or two.
+const DefaultRunsLimit = 50
 
 // readPage is how many events [Follow] reads at once: enough that a long thread
 // takes few reads, few enough that a reader holds little memory.

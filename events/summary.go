@@ -6,7 +6,8 @@ import (
 )
 
 // RunSummary is one line of a listing of runs: a fold that every log keeps
-// beside the events, so that listing does not read them.
+// beside the events, so that listing does not read them. workflow_started opens
+// it; events of a run that has not started have no summary.
 type RunSummary struct {
 	Tenant TenantID  `json:"tenant_id"`
 	Thread ThreadID  `json:"thread_id"`

@@ -1,0 +1,184 @@
+package events
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Wait implements [Log]. A thread that does not exist yet can be waited for.
+func (m *Memory) Wait(ctx context.Context, key ThreadKey, after Seq) error {
+	for {
+		if err := m.lock(ctx); err != nil {
+			return err
+		}
+		thread, grown := m.threads[key], (<-chan struct{})(nil)
+		switch {
+		case thread == nil:
+			grown = waken(&m.grown)
+		case Seq(len(thread.envs)) > after:
+			m.mu.Unlock()
+			return nil
+		default:
+			grown = waken(&thread.grown)
+		}
+		m.mu.Unlock()
+		if err := m.await(ctx, grown); err != nil {
+			return err
+		}
+	}
+}
+
+func (m *Memory) await(ctx context.Context, grown <-chan struct{}) error {
+	select {
+	case <-grown:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-m.closed:
+		return ErrClosed
+	}
+}
+
+// Tail implements [Log].
+func (m *Memory) Tail(ctx context.Context, filter TailFilter, cursor Cursor) iter.Seq2[TailItem, error] {
+	return func(yield func(TailItem, error) bool) {
+		at, err := memoryPosition(cursor)
+		for err == nil {
+			var items []TailItem
+			var grown <-chan struct{}
+			if items, at, grown, err = m.tailPage(ctx, filter, at); err != nil {
+				break
+			}
+			for _, item := range items {
+				if !yield(item, nil) {
+					return
+				}
+			}
+			if grown != nil {
+				err = m.await(ctx, grown)
+			}
+		}
+		yield(TailItem{}, err)
+	}
+}
+
+// tailPage gives the next matching events and the position behind them; where
+// there is nothing more, also the channel that tells of growth.
+func (m *Memory) tailPage(
+	ctx context.Context, filter TailFilter, at int,
+) (items []TailItem, next int, grown <-chan struct{}, err error) {
+	if err := m.lock(ctx); err != nil {
+		return nil, at, nil, err
+	}
+	defer m.mu.Unlock()
+	if at > len(m.order) {
+		return nil, at, nil, fmt.Errorf("tail from cursor %d of %d: %w", at, len(m.order), ErrCursor)
+	}
+	for ; at < len(m.order) && len(items) < readPage; at++ {
+		place := m.order[at]
+		if env := place.thread.envs[place.seq-1]; filter.Matches(env) {
+			items = append(items, TailItem{Envelope: env, Cursor: Cursor(strconv.Itoa(at + 1))})
+		}
+	}
+	if at == len(m.order) {
+		grown = waken(&m.grown)
+	}
+	return items, at, grown, nil
+}
+
+func memoryPosition(cursor Cursor) (int, error) {
+	if cursor == "" {
+		return 0, nil
+	}
+	at, err := strconv.Atoi(string(cursor))
+	if err != nil || at < 0 {
+		return 0, fmt.Errorf("tail from cursor %q: %w", cursor, ErrCursor)
+	}
+	return at, nil
+}
+
+// Matches reports whether the filter lets the event pass.
+func (f TailFilter) Matches(env Envelope) bool {
+	if f.Tenant != "" && f.Tenant != env.Tenant {
+		return false
+	}
+	return len(f.Kinds) == 0 || slices.Contains(f.Kinds, env.Data.Kind())
+}
+
+// Runs implements [Log].
+func (m *Memory) Runs(ctx context.Context, query RunQuery) ([]RunSummary, error) {
+	if err := m.lock(ctx); err != nil {
+		return nil, err
+	}
+	defer m.mu.Unlock()
+	var found []RunSummary
+	search := strings.ToLower(query.Search)
+	for _, thread := range m.threads {
+		for _, run := range thread.runs {
+			if query.matches(run, search) {
+				found = append(found, *run)
+			}
+		}
+	}
+	slices.SortFunc(found, func(a, b RunSummary) int { return cmp.Compare(b.Run, a.Run) })
+	limit := query.Limit
+	if limit <= 0 {
+		limit = DefaultRunsLimit
+	}
+	return found[:min(limit, len(found))], nil
+}
+
+func (q RunQuery) matches(run *RunSummary, search string) bool {
+	switch {
+	case q.Tenant != "" && q.Tenant != run.Tenant,
+		q.Thread != "" && q.Thread != run.Thread,
+		len(q.Status) > 0 && !slices.Contains(q.Status, run.Status),
+		q.Before != "" && run.Run >= q.Before:
+		return false
+	}
+	return search == "" || strings.Contains(strings.ToLower(run.Request), search) ||
+		strings.Contains(strings.ToLower(run.Answer), search)
+}
+
+// FindRun implements [Log].
+func (m *Memory) FindRun(ctx context.Context, tenant TenantID, idOrPrefix string) (RunSummary, error) {
+	if err := m.lock(ctx); err != nil {
+		return RunSummary{}, err
+	}
+	defer m.mu.Unlock()
+	var found []RunSummary
+	for key, thread := range m.threads {
+		if key.Tenant != tenant {
+			continue
+		}
+		for _, run := range thread.runs {
+			if strings.HasPrefix(string(run.Run), idOrPrefix) {
+				found = append(found, *run)
+			}
+		}
+	}
+	return PickRun(found, idOrPrefix)
+}
+
+// PickRun chooses among the runs whose ids start with idOrPrefix, as
+// [Log.FindRun] promises: the one with just that id, else the only one.
+func PickRun(found []RunSummary, idOrPrefix string) (RunSummary, error) {
+	exact := slices.DeleteFunc(slices.Clone(found), func(run RunSummary) bool {
+		return string(run.Run) != idOrPrefix
+	})
+	if len(exact) > 0 {
+		found = exact
+	}
+	switch {
+	case len(found) == 0 || idOrPrefix == "":
+		return RunSummary{}, fmt.Errorf("find run %q: %w", idOrPrefix, ErrNotFound)
+	case len(found) > 1:
+		return RunSummary{}, fmt.Errorf("find run %q: %w", idOrPrefix, ErrAmbiguous)
+	}
+	return found[0], nil
+}
