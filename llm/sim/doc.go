@@ -1,0 +1,14 @@
+// Package sim is a simulated model: it plays the job of any team offline, from
+// nothing but the request it is sent. It is no intelligence and does not claim to
+// be one: whoever shows its text labels it as simulated.
+//
+// The reply is a pure function of the request and [Options.Seed]. The model
+// recognises its part by the tools it is offered (facilitator, specialist, or
+// alone), reads names and enums from their JSON Schemas and its progress from the
+// history, so it takes up a job in the middle as well as at the start.
+//
+//	model := sim.New(sim.Options{FirstToken: 300 * time.Millisecond, PerChunk: 20 * time.Millisecond})
+//	for delta, err := range model.Stream(ctx, request) {
+//		…
+//	}
+package sim

@@ -1,0 +1,173 @@
+package sim
+
+import (
+	"encoding/json"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// All that the model understands of tool results and messages is in this file. It
+// reads leniently: text that matches nothing is text.
+var (
+	// taskLine is a task of the board: `- [ ] 3 (food) Shortlist restaurants`.
+	taskLine = regexp.MustCompile(`(?m)^[ \t]*-[ \t]*\[([ xX])\][ \t]*#?(\d+)[ \t]*\(([^)\n]*)\)[ \t]*(.*)$`)
+	// slotLine is a heading that carries the arguments which address its slot:
+	// `## day=1 time_slot=morning`.
+	slotLine = regexp.MustCompile(`^#{1,6}\s.*\w=`)
+	argument = regexp.MustCompile(`(\w+)=("(?:[^"\\]|\\.)*"|[^\s,;)\]]+)`)
+	// entryLine opens an entry of the tagged document: `[food] (entry 12)`.
+	entryLine = regexp.MustCompile(`^\s*\[([^\]]+)\]\s*\(entry\s+#?(\d+)[^)]*\)[ \t]*(.*)$`)
+	heading   = regexp.MustCompile(`^#{1,6}\s+(.*\S)`)
+	// assignedIDs is how a specialist is told its tasks: `Your tasks: 1, 2`.
+	assignedIDs = regexp.MustCompile(`(?i)tasks?(?:\s+ids?)?\W{0,6}((?:#?\d+\b(?:\s*(?:,|and|&)\s*)*)+)`)
+	number      = regexp.MustCompile(`\d+`)
+	// refusal begins a tool result that is no result.
+	refusal = regexp.MustCompile(`(?i)^\W*(error|refused|rejected|invalid|unknown|cannot|can't|could not|failed|not allowed|no such|limit|denied|nothing was|timed? ?out)\b`)
+	// failed is the result of a specialist that did not end well.
+	failed = regexp.MustCompile(`(?i)^\W*(?:\w+[\s:]+){0,4}(failed|timed out|unavailable|cancelled|did not (?:finish|answer))\b`)
+	// nudge tells a synthetic user message from a new request.
+	nudge = regexp.MustCompile(`(?i)(still|remain\w*)\s+(open|unfinished)|open tasks?\b|unfinished tasks?\b|not (?:yet )?finished|answer now|final answer|wrap(?:ping)? up|your (?:last )?(?:reply|answer) was (?:empty|cut)`)
+	// answerNow is the nudge that leaves no choice but to answer.
+	answerNow = regexp.MustCompile(`(?i)answer now|(?:give|write) (?:the|your) final answer now|wrap(?:ping)? up|no (?:more|further) tool`)
+	// days is how many days a request asks for; dayRange and oneDay are the days that a task names.
+	daysAsked = regexp.MustCompile(`(?i)\b(\d{1,2}|two|three|four|five|six|seven|eight|nine|ten)[\s-]+days?\b`)
+	dayRange  = regexp.MustCompile(`(?i)\bdays?\s+(\d{1,2})\s*(?:to|-|–|and)\s*(\d{1,2})\b`)
+	oneDay    = regexp.MustCompile(`(?i)\bday\s+(\d{1,2})\b`)
+)
+
+// task is one line of the board.
+type task struct {
+	id    int
+	agent string
+	text  string
+	done  bool
+}
+
+func parseTasks(text string) []task {
+	var tasks []task
+	for _, m := range taskLine.FindAllStringSubmatch(text, -1) {
+		id, err := strconv.Atoi(m[2])
+		if err != nil {
+			continue
+		}
+		tasks = append(tasks, task{id: id, agent: strings.TrimSpace(m[3]), text: strings.TrimSpace(m[4]), done: m[1] != " "})
+	}
+	return tasks
+}
+
+// slot is one slot of the tagged document with its entries.
+type slot struct {
+	address map[string]string
+	entries []entry
+}
+
+type entry struct {
+	id    int
+	agent string
+	text  string
+}
+
+func parseDocument(text string) []slot {
+	var slots []slot
+	for line := range strings.SplitSeq(text, "\n") {
+		if slotLine.MatchString(line) {
+			slots = append(slots, slot{address: parseAddress(line)})
+			continue
+		}
+		if len(slots) == 0 {
+			continue
+		}
+		here := &slots[len(slots)-1]
+		if m := entryLine.FindStringSubmatch(line); m != nil {
+			id, err := strconv.Atoi(m[2])
+			if err != nil {
+				continue
+			}
+			here.entries = append(here.entries, entry{id: id, agent: m[1], text: m[3]})
+			continue
+		}
+		if n := len(here.entries); n > 0 {
+			here.entries[n-1].text += "\n" + line
+		}
+	}
+	return slots
+}
+
+func parseAddress(line string) map[string]string {
+	address := map[string]string{}
+	for _, m := range argument.FindAllStringSubmatch(line, -1) {
+		value := m[2]
+		if unquoted, err := strconv.Unquote(value); err == nil {
+			value = unquoted
+		}
+		address[m[1]] = value
+	}
+	return address
+}
+
+// parseAssigned gives the task ids that a specialist was told.
+func parseAssigned(text string) []int {
+	if m := assignedIDs.FindStringSubmatch(text); m != nil {
+		return parseNumbers(m[1])
+	}
+	first, _, _ := strings.Cut(text, "\n")
+	return parseNumbers(first)
+}
+
+func parseNumbers(text string) []int {
+	var numbers []int
+	for _, s := range number.FindAllString(text, -1) {
+		if n, err := strconv.Atoi(s); err == nil {
+			numbers = append(numbers, n)
+		}
+	}
+	return numbers
+}
+
+// refused reports whether a tool result is an error.
+func refused(result string) bool {
+	if refusal.MatchString(result) {
+		return true
+	}
+	var object struct {
+		Error any `json:"error"`
+	}
+	return strings.HasPrefix(strings.TrimSpace(result), "{") &&
+		json.Unmarshal([]byte(result), &object) == nil && object.Error != nil
+}
+
+var numberWords = map[string]int{
+	"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
+}
+
+// parseDaysAsked gives the number of days that a request is about, 0 if none.
+func parseDaysAsked(text string) int {
+	m := daysAsked.FindStringSubmatch(text)
+	if m == nil {
+		return 0
+	}
+	if n, ok := numberWords[strings.ToLower(m[1])]; ok {
+		return n
+	}
+	n, _ := strconv.Atoi(m[1])
+	return n
+}
+
+// parseDays gives the days that a task names, none if it names none.
+func parseDays(text string) []int {
+	if m := dayRange.FindStringSubmatch(text); m != nil {
+		first, _ := strconv.Atoi(m[1])
+		last, _ := strconv.Atoi(m[2])
+		var list []int
+		for day := first; day <= last && len(list) < maxEntriesPerTask; day++ {
+			list = append(list, day)
+		}
+		return list
+	}
+	if m := oneDay.FindStringSubmatch(text); m != nil {
+		day, _ := strconv.Atoi(m[1])
+		return []int{day}
+	}
+	return nil
+}

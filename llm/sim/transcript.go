@@ -1,0 +1,116 @@
+package sim
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/convene-run/convene/events"
+)
+
+// transcript is the request's history as the model reads it: the job it is on and
+// what it has done about it so far.
+type transcript struct {
+	system string
+	// request is the user's message that began the job.
+	request string
+	// nudges counts the later user messages of the job; last are those that came
+	// after the model's last reply, joined.
+	nudges int
+	last   string
+	// turns counts the model's replies in the job.
+	turns int
+	// exchanges are the tool calls of the job in order, with their results.
+	exchanges []exchange
+	// highestTask is the highest task id that any tool result of the whole history names.
+	highestTask int
+}
+
+// exchange is one tool call and its answer.
+type exchange struct {
+	turn     int
+	name     string
+	args     map[string]any
+	valid    bool // the arguments are a JSON object
+	result   string
+	answered bool
+}
+
+// fine reports whether the call was answered with a result.
+func (e exchange) fine() bool { return e.valid && e.answered && !refused(e.result) }
+
+func readTranscript(messages []events.Message) *transcript {
+	t := &transcript{}
+	open := map[events.CallID]int{}
+	begun, ended, spoken := false, false, false
+	for _, m := range messages {
+		switch m.Role {
+		case events.RoleSystem:
+			t.system += m.Content + "\n"
+		case events.RoleUser:
+			switch {
+			case !begun, ended && !nudge.MatchString(m.Content):
+				*t = transcript{system: t.system, request: m.Content, highestTask: t.highestTask}
+				clear(open)
+				begun, ended, spoken = true, false, false
+			case !spoken:
+				t.request += "\n" + m.Content
+			default:
+				t.nudges++
+				t.last += m.Content + "\n"
+			}
+		case events.RoleAssistant:
+			t.turns++
+			t.last = ""
+			spoken, ended = true, len(m.ToolCalls) == 0
+			for _, call := range m.ToolCalls {
+				open[call.ID] = len(t.exchanges)
+				t.exchanges = append(t.exchanges, newExchange(t.turns, call))
+			}
+		case events.RoleTool:
+			t.answer(open, m)
+		}
+	}
+	t.system = strings.TrimSpace(t.system)
+	return t
+}
+
+func newExchange(turn int, call events.ToolCall) exchange {
+	e := exchange{turn: turn, name: call.Name}
+	text := call.Arguments
+	if strings.TrimSpace(text) == "" {
+		text = "{}"
+	}
+	e.valid = json.Unmarshal([]byte(text), &e.args) == nil && e.args != nil
+	return e
+}
+
+func (t *transcript) answer(open map[events.CallID]int, m events.Message) {
+	for _, task := range parseTasks(m.Content) {
+		t.highestTask = max(t.highestTask, task.id)
+	}
+	if i, ok := open[m.ToolCallID]; ok {
+		t.exchanges[i].result, t.exchanges[i].answered = m.Content, true
+	}
+}
+
+// tried counts the valid calls of a tool after a turn, and says whether one of
+// them was answered well. A call that does not parse is no try: it was an accident.
+func (t *transcript) tried(name string, after int) (tries int, fine bool) {
+	for _, e := range t.exchanges {
+		if e.name == name && e.turn > after && e.valid {
+			tries++
+			fine = fine || e.fine()
+		}
+	}
+	return tries, fine
+}
+
+// result gives the last good result of a tool after a turn.
+func (t *transcript) result(name string, after int) (text string, turn int) {
+	for _, e := range t.exchanges {
+		if e.name == name && e.turn > after && e.fine() {
+			text, turn = e.result, e.turn
+		}
+	}
+	return text, turn
+}

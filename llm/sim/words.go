@@ -1,0 +1,121 @@
+package sim
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+const maxTopicWords = 10
+
+var (
+	// opening is what a request or a task begins with before it names its subject.
+	opening   = regexp.MustCompile(`(?i)^(?:(?:please|hi|hello|can|could|would|you|i|we|need|want|like|to|help|me|us|plan|write|compare|research|create|make|give|draft|design|prepare|find|tell|explain|describe|suggest|recommend|outline|shortlist|check|list|review|analy[sz]e|assess|collect|work|out|about|on|with|organi[sz]e|build|develop)\b[\s,]*)+`)
+	clauseEnd = regexp.MustCompile(`[.!?;:\n]|,\s|\s[-–—]\s`)
+	listSplit = regexp.MustCompile(`\s*(?:,|;|\band\b|\bor\b)\s*`)
+	wordSplit = regexp.MustCompile(`[^\pL\pN]+`)
+	// machinery are words of a tool description that say nothing about a field.
+	machinery = regexp.MustCompile(`(?i)\b(specialists?|agents?|tasks?|ids?|dispatch\w*|calls?|wait\w*|blocks?|returns?|message|summary|team|tool|board|document|runs?|parallel|you|your|them|it|until|ends|when|answers?)\b`)
+	taskTail  = regexp.MustCompile(`(?i)(?:,?\s+(?:for\s+)?days?\s+\d+.*|\s*\([^)]*\)\s*)$`)
+)
+
+// topic gives what a request is about in a few words.
+func topic(request string) string {
+	text := strings.TrimSpace(request)
+	if rest := opening.ReplaceAllString(text, ""); rest != "" {
+		text = rest
+	}
+	if at := clauseEnd.FindStringIndex(text); at != nil && at[0] > 0 {
+		text = text[:at[0]]
+	}
+	fields := strings.Fields(text)
+	if len(fields) > maxTopicWords {
+		fields = fields[:maxTopicWords]
+	}
+	if len(fields) == 0 {
+		return "the request"
+	}
+	return strings.Join(fields, " ")
+}
+
+// subject gives what a task is about: its text without the verb before it and the
+// days and section behind it.
+func subject(taskText string) string {
+	text := firstSentence(taskText)
+	for trimmed := ""; trimmed != text; {
+		trimmed = text
+		text = taskTail.ReplaceAllString(text, "")
+	}
+	if rest := opening.ReplaceAllString(text, ""); rest != "" {
+		text = rest
+	}
+	text = strings.Trim(text, " .,;:")
+	if text == "" {
+		return "the task"
+	}
+	return clip(text, 120)
+}
+
+func firstSentence(text string) string {
+	text = strings.TrimSpace(text)
+	line, _, _ := strings.Cut(text, "\n")
+	if sentence, _, found := strings.Cut(line, ". "); found {
+		return sentence
+	}
+	return line
+}
+
+// aspects gives what a specialist's field consists of, from a description like
+// "Food specialist: restaurants, markets and local dishes".
+func aspects(name, description string) []string {
+	name = strings.ReplaceAll(identifier(name), "_", " ")
+	var list []string
+	for sentence := range strings.FieldsFuncSeq(description, func(r rune) bool { return strings.ContainsRune(".:()\n", r) }) {
+		for _, phrase := range listSplit.Split(sentence, -1) {
+			phrase = strings.TrimSpace(phrase)
+			n := len(strings.Fields(phrase))
+			if n > 0 && n <= 4 && len(phrase) > 3 && !machinery.MatchString(phrase) && !strings.EqualFold(phrase, name) {
+				list = append(list, lowerFirst(phrase))
+			}
+		}
+		if len(list) >= tasksPerSpecialist {
+			return list
+		}
+	}
+	return append(list, name+" options", "practical "+name+" questions")
+}
+
+// words gives a text in lower case with single spaces between its words.
+func words(text string) string {
+	return strings.TrimSpace(wordSplit.ReplaceAllString(strings.ToLower(text), " "))
+}
+
+func upperFirst(s string) string {
+	r, size := utf8.DecodeRuneInString(s)
+	if size == 0 {
+		return s
+	}
+	return string(unicode.ToUpper(r)) + s[size:]
+}
+
+// lowerFirst leaves acronyms alone.
+func lowerFirst(s string) string {
+	r, size := utf8.DecodeRuneInString(s)
+	next, _ := utf8.DecodeRuneInString(s[size:])
+	if size == 0 || unicode.IsUpper(next) {
+		return s
+	}
+	return string(unicode.ToLower(r)) + s[size:]
+}
+
+// clip cuts text to at most n bytes between runes.
+func clip(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n]
+}
