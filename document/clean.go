@@ -1,0 +1,83 @@
+package document
+
+import (
+	"strings"
+
+	"github.com/convene-run/convene/events"
+)
+
+// RenderClean writes the document for the user, as Markdown: a heading for each
+// section that has text, one for each slot where there is more than one to tell
+// apart, the texts, no tags. An empty document gives "".
+func (d *Document) RenderClean() string {
+	text, _ := d.render(nil, nil)
+	return text
+}
+
+// RenderTraced is [Document.RenderClean] with the source of every byte of it that
+// an agent wrote. Headings and the space between are the layout's and have none.
+func (d *Document) RenderTraced() (string, []Segment) {
+	return d.render(nil, d.Trace)
+}
+
+// RenderAttributed is the clean document with "From food:" above each entry, for
+// an answer that no model could write. A document that a single agent wrote goes
+// without. A consolidated entry is from those whose entries it stands for.
+func (d *Document) RenderAttributed() string {
+	authors := make([][]events.AgentID, len(d.entries)+1)
+	all := map[events.AgentID]bool{}
+	for _, entry := range d.selected(Place{}) {
+		authors[entry.ID] = d.authors(entry.ID)
+		for _, author := range authors[entry.ID] {
+			all[author] = true
+		}
+	}
+	if len(all) < 2 {
+		return d.RenderClean()
+	}
+	text, _ := d.render(func(entry Entry) string {
+		return "From " + strings.Join(words(authors[entry.ID]), " and ") + ":\n\n"
+	}, nil)
+	return text
+}
+
+// render writes the headings and texts; before gives what stands above an entry,
+// trace the sources of its bytes. Each may be nil.
+func (d *Document) render(before func(Entry) string, trace func(events.EntryID) []Segment) (string, []Segment) {
+	var out strings.Builder
+	var segments []Segment
+	section, slot := "", Place{}
+	for _, entry := range d.selected(Place{}) {
+		if out.Len() > 0 {
+			out.WriteByte('\n')
+		}
+		if entry.Section != section {
+			section = entry.Section
+			out.WriteString("## " + d.layout.SectionTitle(section) + "\n\n")
+		}
+		if entry.Place != slot {
+			slot = entry.Place
+			if heading := d.layout.slotHeading(slot); heading != "" {
+				out.WriteString("### " + heading + "\n\n")
+			}
+		}
+		if before != nil {
+			out.WriteString(before(entry))
+		}
+		if trace != nil {
+			segments = append(segments, shifted(trace(entry.ID), out.Len())...)
+		}
+		out.WriteString(entry.Content)
+		out.WriteByte('\n')
+	}
+	return out.String(), segments
+}
+
+// shifted moves segments behind that many bytes.
+func shifted(segments []Segment, by int) []Segment {
+	for i := range segments {
+		segments[i].Start += by
+		segments[i].End += by
+	}
+	return segments
+}

@@ -1,0 +1,159 @@
+package document
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/convene-run/convene/events"
+)
+
+// Document is the shared document of one run.
+//
+// It is not safe for concurrent use: whoever sequences the run guards it. What
+// its methods return does not change afterwards, and must not be changed.
+type Document struct {
+	layout Layout
+	run    events.RunID
+	// entries has entry N at index N-1. Every change adds one entry, so it is also
+	// the history: version N wrote entry N.
+	entries []Entry
+	// slots is by [Layout.key]; order has their places in order of first use.
+	slots map[Place]*slot
+	order []Place
+	// spelling is how the document writes a section that the layout does not
+	// declare: as its first entry did.
+	spelling map[string]string
+	// live and liveBytes count what is to be read now, writtenBytes all that was
+	// ever written.
+	live, liveBytes, writtenBytes int
+}
+
+// slot is one slot that was written to.
+type slot struct {
+	place Place
+	// live are the entries that nothing replaced, in order.
+	live []events.EntryID
+}
+
+// Entry is one text of the document with where it came from.
+type Entry struct {
+	ID events.EntryID `json:"id"`
+	Place
+	Author  events.AgentID `json:"agent"`
+	Content string         `json:"content"`
+	Time    time.Time      `json:"time"`
+	// Change says in words what the entry did to the document.
+	Change string `json:"change"`
+	// Tasks and ModelCall are those of the author at work.
+	Tasks     []events.TaskID    `json:"task_ids,omitempty"`
+	ModelCall events.ModelCallID `json:"model_call_id,omitempty"`
+	// Replaced, Merged and Spans are those of [events.DocumentUpdated].
+	Replaced []events.EntryID `json:"replaced,omitempty"`
+	Merged   []events.EntryID `json:"merged,omitempty"`
+	Spans    []events.Span    `json:"spans,omitempty"`
+	// ReplacedBy is the entry that took this one's place; 0 while it is live.
+	ReplacedBy events.EntryID `json:"replaced_by,omitempty"`
+}
+
+// New returns an empty document of this layout.
+func New(layout Layout) *Document {
+	return &Document{layout: layout, slots: map[Place]*slot{}, spelling: map[string]string{}}
+}
+
+// Layout gives the layout that the document was made with.
+func (d *Document) Layout() Layout { return d.layout }
+
+// Version counts the changes so far; 0 is the empty document.
+func (d *Document) Version() int { return len(d.entries) }
+
+// Versions is the history, one line for each change.
+func (d *Document) Versions() []events.DocumentVersion {
+	versions := make([]events.DocumentVersion, len(d.entries))
+	for i, entry := range d.entries {
+		versions[i] = events.DocumentVersion{Version: i + 1, Author: entry.Author, Change: entry.Change, Time: entry.Time}
+	}
+	return versions
+}
+
+// At returns the document as it stood after that many changes, as a document of
+// its own.
+func (d *Document) At(version int) (*Document, error) {
+	if version < 0 || version > len(d.entries) {
+		return nil, fmt.Errorf("document has versions 0 to %d, not %d", len(d.entries), version)
+	}
+	past := New(d.layout)
+	past.run = d.run
+	for _, entry := range d.entries[:version] {
+		entry.ReplacedBy = 0
+		past.add(entry)
+	}
+	return past, nil
+}
+
+// Entry returns one entry, live or replaced, and whether there is such a one.
+func (d *Document) Entry(id events.EntryID) (Entry, bool) {
+	if id < 1 || int(id) > len(d.entries) {
+		return Entry{}, false
+	}
+	return d.entries[id-1], true
+}
+
+// Entries returns the live entries of a slot in the order they were written.
+func (d *Document) Entries(p Place) []Entry {
+	s := d.slots[d.layout.key(p)]
+	if s == nil {
+		return nil
+	}
+	entries := make([]Entry, len(s.live))
+	for i, id := range s.live {
+		entries[i] = d.entries[id-1]
+	}
+	return entries
+}
+
+// Places returns the slots that hold live entries, in the layout's order.
+func (d *Document) Places() []Place {
+	places := slices.Clone(d.order)
+	d.layout.Order(places)
+	return places
+}
+
+// add takes in the next entry, which is known to fit.
+func (d *Document) add(entry Entry) {
+	key := d.layout.key(entry.Place)
+	s := d.slots[key]
+	if s == nil {
+		s = &slot{place: d.spelled(entry.Place)}
+		d.slots[key] = s
+		d.order = append(d.order, s.place)
+		d.spelling[key.Section] = s.place.Section
+	}
+	entry.Place = s.place
+	for _, id := range entry.Replaced {
+		old := &d.entries[id-1]
+		old.ReplacedBy = entry.ID
+		d.live--
+		d.liveBytes -= len(old.Content)
+	}
+	if len(entry.Replaced) > 0 {
+		s.live = slices.DeleteFunc(s.live, func(id events.EntryID) bool { return d.entries[id-1].ReplacedBy != 0 })
+	}
+	d.entries = append(d.entries, entry)
+	s.live = append(s.live, entry.ID)
+	d.live++
+	d.liveBytes += len(entry.Content)
+	d.writtenBytes += len(entry.Content)
+}
+
+// spelled gives the place as the document already writes it.
+func (d *Document) spelled(p Place) Place {
+	key := d.layout.key(p)
+	if s := d.slots[key]; s != nil {
+		return s.place
+	}
+	if section, known := d.spelling[key.Section]; known {
+		p.Section = section
+	}
+	return p
+}
