@@ -1,0 +1,104 @@
+package team
+
+import (
+	"strings"
+
+	"github.com/convene-run/convene/document"
+	"github.com/convene-run/convene/events"
+)
+
+// Team is a facilitator with its specialists. Its JSON form is stable: the same
+// team always gives the same bytes.
+type Team struct {
+	// Name identifies the team: a lower-case letter, then up to 39 lower-case
+	// letters, digits, "-" or "_".
+	Name string `json:"name"`
+	// DisplayName is what people see. Defaults to the name in words.
+	DisplayName string `json:"display_name"`
+	// Description says in one line what the team is for.
+	Description string `json:"description,omitempty"`
+	// Request is the template of the message that the facilitator gets; see
+	// [Team.Message]. Defaults to "{{request}}", the user's text as it is.
+	Request     string          `json:"request"`
+	Facilitator Facilitator     `json:"facilitator"`
+	Specialists []Specialist    `json:"specialists"`
+	Document    document.Layout `json:"document"`
+	Limits      Limits          `json:"limits"`
+
+	// places is where the file says each thing; nil unless the team was parsed.
+	places places
+}
+
+// Facilitator plans, dispatches, consolidates and answers.
+type Facilitator struct {
+	DisplayName string `json:"display_name,omitempty" jsonschema:"Name that people see. Defaults to Facilitator."`
+	// Prompt is about the domain. How to plan, dispatch and consolidate is added
+	// by the package facilitator. Empty means that alone.
+	Prompt string `json:"prompt,omitempty" jsonschema:"What the facilitator should know about the domain: what a good answer contains and what to check. How to plan, dispatch and consolidate is added."`
+	// Model is "provider/name". Empty means the model that the run was given.
+	Model          string   `json:"model,omitempty" jsonschema:"Model as provider/name. Defaults to the model that the run is given."`
+	FallbackModels []string `json:"fallback_models,omitempty" jsonschema:"Models to try, in order, when the first one cannot answer."`
+	// Temperature is nil where the model's own default applies.
+	Temperature *float64 `json:"temperature,omitempty" jsonschema:"Sampling temperature, 0 to 2. Defaults to the model's own."`
+}
+
+// Specialist works on tasks of one domain and writes into the document.
+type Specialist struct {
+	// ID is how agents, tasks and entries name the specialist: a lower-case
+	// letter, then up to 39 lower-case letters, digits or "_".
+	ID          events.AgentID `json:"id" jsonschema:"Name that tasks, tools and document entries use: a lower-case letter, then lower-case letters, digits or _."`
+	DisplayName string         `json:"display_name,omitempty" jsonschema:"Name that people see. Defaults to the id in words."`
+	// Description says what the specialist is for; the facilitator reads it.
+	Description string `json:"description" jsonschema:"What the specialist is for. The facilitator reads it to decide who gets which task."`
+	// Prompt is about the domain. How to use the board and the document is added
+	// by the package specialists.
+	Prompt string `json:"prompt" jsonschema:"What the specialist should know and care about. How to use the task board and the document is added."`
+	// Model is "provider/name". Empty means the model that the run was given.
+	Model          string   `json:"model,omitempty" jsonschema:"Model as provider/name. Defaults to the model that the run is given."`
+	FallbackModels []string `json:"fallback_models,omitempty" jsonschema:"Models to try, in order, when the first one cannot answer."`
+	// Temperature is nil where the model's own default applies.
+	Temperature *float64 `json:"temperature,omitempty" jsonschema:"Sampling temperature, 0 to 2. Defaults to the model's own."`
+}
+
+// Specialist finds a specialist by id.
+func (t *Team) Specialist(id events.AgentID) (Specialist, bool) {
+	for _, s := range t.Specialists {
+		if s.ID == id {
+			return s, true
+		}
+	}
+	return Specialist{}, false
+}
+
+// WithDefaults returns the team with every default filled in. [Parse] has done
+// so already; a team built in Go calls it before [Team.Validate].
+func (t Team) WithDefaults() Team {
+	if t.DisplayName == "" {
+		t.DisplayName = words(t.Name)
+	}
+	if t.Request == "" {
+		t.Request = plainRequest
+	}
+	if t.Facilitator.DisplayName == "" {
+		t.Facilitator.DisplayName = words(string(events.FacilitatorID))
+	}
+	specialists := make([]Specialist, len(t.Specialists))
+	for i, s := range t.Specialists {
+		if s.DisplayName == "" {
+			s.DisplayName = words(string(s.ID))
+		}
+		specialists[i] = s
+	}
+	t.Specialists = specialists
+	t.Limits = t.Limits.WithDefaults()
+	return t
+}
+
+// words turns an id into a name for people: "unit_tests" becomes "Unit tests".
+func words(id string) string {
+	text := strings.NewReplacer("_", " ", "-", " ").Replace(id)
+	if text == "" {
+		return ""
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
+}

@@ -1,0 +1,196 @@
+package team
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/convene-run/convene/events"
+)
+
+const (
+	// MaxSpecialists bounds a team: each is a tool that every turn of the
+	// facilitator carries, and models choose badly among more.
+	MaxSpecialists = 20
+	// MaxFallbackModels bounds an agent's fallbacks: each may take a whole
+	// timeout, and a run should fail before the day is over.
+	MaxFallbackModels = 8
+	// MaxPromptBytes bounds one prompt, which every model call carries.
+	MaxPromptBytes = 128 << 10
+	// MaxLineBytes bounds names and descriptions, which lists show in a line.
+	MaxLineBytes = 500
+)
+
+// ReservedIDs are the words that no specialist may be called: roles in a
+// conversation, and words for everybody.
+func ReservedIDs() []string {
+	return []string{"all", string(events.FacilitatorID), "human", "system", "tool", "user"}
+}
+
+var (
+	teamName  = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,39}$`)
+	agentID   = regexp.MustCompile(`^[a-z][a-z0-9_]{0,39}$`)
+	modelName = regexp.MustCompile(`^[^\s\p{C}]{1,200}$`)
+)
+
+// Validate checks a team that has its defaults. It gives a *[FileError] with all
+// that is wrong. [Parse] has done so already.
+func (t *Team) Validate() error {
+	return t.check().err("", nil)
+}
+
+func (t *Team) check() problems {
+	var found problems
+	switch {
+	case t.Name == "":
+		found.add("name", "the team has no name; add one, such as \"name: launch\"")
+	case !teamName.MatchString(t.Name):
+		found.add("name", "%q is no team name; write a lower-case letter, then up to 39 lower-case letters, digits, - or _%s",
+			clip(t.Name), instead(t.Name, "-", teamName))
+	}
+	checkLine("display_name", t.DisplayName, &found)
+	checkLine("description", t.Description, &found)
+	checkPrompt("request", t.Request, &found)
+	checkRequest(t.Request, &found)
+	t.checkFacilitator(&found)
+	t.checkSpecialists(&found)
+	t.checkLimits(&found)
+	return found
+}
+
+func (t *Team) checkFacilitator(found *problems) {
+	f := t.Facilitator
+	checkLine("facilitator.display_name", f.DisplayName, found)
+	checkPrompt("facilitator.prompt", f.Prompt, found)
+	checkModels("facilitator", f.Model, f.FallbackModels, f.Temperature, found)
+}
+
+func (t *Team) checkSpecialists(found *problems) {
+	if len(t.Specialists) == 0 {
+		found.add("specialists", "the team has no specialists; list at least one under \"specialists:\", each with id, description and prompt")
+	}
+	if len(t.Specialists) > MaxSpecialists {
+		found.add("specialists", "the team has %d specialists, %d is the most; merge some of them", len(t.Specialists), MaxSpecialists)
+	}
+	ids := map[events.AgentID]int{}
+	names := map[string]string{strings.ToLower(t.Facilitator.DisplayName): "the facilitator"}
+	for i, s := range t.Specialists {
+		path := fmt.Sprintf("specialists[%d]", i)
+		checkSpecialist(path, s, found)
+		if first, twice := ids[s.ID]; twice && s.ID != "" {
+			found.add(path+".id", "specialist %q is there twice, first as specialists[%d]; give each an id of its own", s.ID, first)
+			continue
+		}
+		ids[s.ID] = i
+		name := strings.ToLower(s.DisplayName)
+		if other, twice := names[name]; twice && name != "" {
+			found.add(path+".display_name", "%s is called %q too, and readers could not tell them apart; give each a display_name of its own", other, s.DisplayName)
+			continue
+		}
+		names[name] = fmt.Sprintf("specialist %q", s.ID)
+	}
+}
+
+func checkSpecialist(path string, s Specialist, found *problems) {
+	id := string(s.ID)
+	switch {
+	case id == "":
+		found.add(path+".id", "a specialist without an id; give it one, such as \"pricing\"")
+	case slices.Contains(ReservedIDs(), id):
+		found.add(path+".id", "%q is reserved, as are %s; choose another id, such as %q", id, strings.Join(without(ReservedIDs(), id), ", "), id+"_expert")
+	case !agentID.MatchString(id):
+		found.add(path+".id", "%q is no id; write a lower-case letter, then up to 39 lower-case letters, digits or _%s",
+			clip(id), instead(id, "_", agentID))
+	}
+	checkLine(path+".display_name", s.DisplayName, found)
+	checkLine(path+".description", s.Description, found)
+	if strings.TrimSpace(s.Description) == "" {
+		found.add(path+".description", "the description is empty; say what the specialist is for, because the facilitator chooses by it")
+	}
+	if strings.TrimSpace(s.Prompt) == "" {
+		found.add(path+".prompt", "the prompt is empty; tell the specialist what to know and care about")
+	}
+	checkPrompt(path+".prompt", s.Prompt, found)
+	checkModels(path, s.Model, s.FallbackModels, s.Temperature, found)
+}
+
+func checkModels(path, model string, fallbacks []string, temperature *float64, found *problems) {
+	if model != "" && !modelName.MatchString(model) {
+		found.add(path+".model", "%q is no model; write provider/name, such as openai/gpt-5", clip(model))
+	}
+	if len(fallbacks) > MaxFallbackModels {
+		found.add(path+".fallback_models", "%d fallback models, %d is the most; keep those that differ most", len(fallbacks), MaxFallbackModels)
+	}
+	for i, fallback := range fallbacks {
+		at := fmt.Sprintf("%s.fallback_models[%d]", path, i)
+		switch {
+		case !modelName.MatchString(fallback):
+			found.add(at, "%q is no model; write provider/name, such as openai/gpt-5", clip(fallback))
+		case fallback == model || slices.Contains(fallbacks[:i], fallback):
+			found.add(at, "model %q is tried already before; remove it here", fallback)
+		}
+	}
+	if temperature != nil && (!(*temperature >= 0) || *temperature > 2) {
+		found.add(path+".temperature", "temperature must be from 0 to 2, not %v", *temperature)
+	}
+}
+
+func (t *Team) checkLimits(found *problems) {
+	for _, wrong := range t.Limits.check() {
+		path := "limits." + string(wrong.Limit)
+		if _, written := t.places[path]; !written && wrong.Other != "" {
+			path = "limits." + string(wrong.Other) // the default of the one is not to blame
+		}
+		found.add(path, "%s", wrong.Message)
+	}
+}
+
+// checkLine checks a text that is shown in one line.
+func checkLine(path, text string, found *problems) {
+	if len(text) > MaxLineBytes {
+		found.add(path, "the text has %d bytes, %d is the most; shorten it", len(text), MaxLineBytes)
+	}
+	if strings.ContainsAny(strings.TrimSpace(text), "\n\r") {
+		found.add(path, "the text must be a single line")
+	}
+	checkText(path, text, found)
+}
+
+func checkPrompt(path, text string, found *problems) {
+	if len(text) > MaxPromptBytes {
+		found.add(path, "the text has %d bytes, %d is the most; shorten it", len(text), MaxPromptBytes)
+	}
+	checkText(path, text, found)
+}
+
+func checkText(path, text string, found *problems) {
+	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
+		found.add(path, "the text is not valid UTF-8 or holds a NUL byte; remove it")
+	}
+}
+
+// instead suggests a spelling that the pattern allows, or nothing.
+func instead(text, separator string, pattern *regexp.Regexp) string {
+	mended := strings.Trim(notWord.ReplaceAllString(strings.ToLower(text), separator), separator)
+	if mended == text || !pattern.MatchString(mended) {
+		return ""
+	}
+	return fmt.Sprintf(", for example %q", mended)
+}
+
+var notWord = regexp.MustCompile(`[^a-z0-9]+`)
+
+func without(list []string, word string) []string {
+	return slices.DeleteFunc(list, func(s string) bool { return s == word })
+}
+
+// clip shortens a text for an error message.
+func clip(text string) string {
+	const most = 60
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}
