@@ -39,7 +39,10 @@ type Error struct {
 	Model      string
 	// Attempts counts the requests sent before giving up; 0 or 1 for a single one.
 	Attempts int
-	Cause    error
+	// Permanent is set where another attempt cannot help though the kind is one that
+	// passes: a host that does not exist, a certificate that is refused.
+	Permanent bool
+	Cause     error
 }
 
 func (e *Error) Error() string {
@@ -64,6 +67,9 @@ func (e *Error) Unwrap() error { return e.Cause }
 
 // Retryable reports whether the same request may succeed later.
 func (e *Error) Retryable() bool {
+	if e.Permanent {
+		return false
+	}
 	switch e.Kind {
 	case ErrRateLimited, ErrServer, ErrTimeout, ErrUnreachable, ErrBrokenStream:
 		return true

@@ -1,0 +1,331 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/convene-run/convene/events"
+)
+
+// call is one tool call under assembly.
+type call struct {
+	index int    // place in the reply
+	rawID string // as sent; what later fragments refer to
+	name  string
+	args  []byte
+	scan  objectScan
+	// lastFragment is where the newest fragment begins in args.
+	lastFragment int
+	// repeat collects an object that follows the whole arguments: the same once more
+	// (WIRE 8) or another call (WIRE 5).
+	repeat     []byte
+	repeatScan objectScan
+	extra      extraFields
+	// whole is set at the end of the stream: what there is can be announced.
+	whole bool
+	// final is the call as it was announced.
+	final events.ToolCall
+}
+
+// empty reports arguments of {}: some endpoints send that first and the real
+// arguments after it.
+func (c *call) empty() bool {
+	return len(c.args) <= 8 && string(bytes.Join(bytes.Fields(c.args), nil)) == "{}"
+}
+
+// callSet assembles the tool calls of one reply from their fragments.
+type callSet struct {
+	list []*call
+	// byIndex finds the newest call under an index that the endpoint gave.
+	byIndex map[int64]*call
+	last    *call
+	// announced counts the calls already handed on, always the first of list.
+	announced int
+	// history holds the calls whose ids are taken.
+	history []events.Message
+	// grew hears of new text in the arguments of a call.
+	grew func(index int, text string)
+}
+
+// fragment is one element of a delta's tool_calls.
+type fragment struct {
+	index    int64
+	hasIndex bool
+	id, name string
+	args     string
+	hasArgs  bool
+	extra    []field
+}
+
+// add takes one fragment.
+func (s *callSet) add(f fragment) {
+	c := s.resolve(f)
+	if c == nil {
+		return
+	}
+	s.last = c
+	if c.rawID == "" {
+		c.rawID = strings.Clone(f.id)
+	}
+	if c.name == "" {
+		c.name = strings.Clone(f.name)
+	}
+	for _, x := range f.extra {
+		c.extra.add(x.key, x.raw)
+	}
+	for text := f.args; text != ""; {
+		c, text = s.write(c, text)
+	}
+}
+
+// resolve finds the call that a fragment belongs to: by index where given, else by
+// id, else by name, else the one last written to.
+func (s *callSet) resolve(f fragment) *call {
+	known := s.last
+	switch {
+	case f.hasIndex:
+		known = s.byIndex[f.index]
+	case f.id != "":
+		known = s.byID(f.id)
+	}
+	if known == nil && !f.hasIndex && f.id == "" && f.name == "" {
+		if strings.TrimSpace(f.args) == "" {
+			return nil
+		}
+		return s.start(f)
+	}
+	if known == nil || startsNew(known, f) {
+		return s.start(f)
+	}
+	return known
+}
+
+// startsNew reports whether the fragment opens another call than the known one
+// that its index, id or place points to.
+func startsNew(known *call, f fragment) bool {
+	if f.id != "" && known.rawID != "" && f.id != known.rawID {
+		return true
+	}
+	if f.name == "" {
+		return false
+	}
+	if f.name != known.name && known.name != "" {
+		return true
+	}
+	if f.hasIndex || f.id != "" {
+		return false
+	}
+	// The same name again, with nothing else to tell the calls apart.
+	return known.scan.done || (len(known.args) == 0 && f.args == "")
+}
+
+func (s *callSet) byID(id string) *call {
+	for i := len(s.list) - 1; i >= 0; i-- {
+		if s.list[i].rawID == id {
+			return s.list[i]
+		}
+	}
+	return nil
+}
+
+func (s *callSet) start(f fragment) *call {
+	c := s.append(&call{})
+	if f.hasIndex {
+		if s.byIndex == nil {
+			s.byIndex = make(map[int64]*call, 4)
+		}
+		s.byIndex[f.index] = c
+	}
+	return c
+}
+
+func (s *callSet) append(c *call) *call {
+	c.index = len(s.list)
+	s.list = append(s.list, c)
+	s.last = c
+	if len(c.args) > 0 {
+		s.grew(c.index, string(c.args))
+	}
+	return c
+}
+
+// write adds text to the arguments of c and returns what is left for another call
+// that the text turned out to open.
+func (s *callSet) write(c *call, text string) (*call, string) {
+	if !c.scan.done {
+		n := c.scan.feed(text)
+		c.lastFragment = len(c.args)
+		c.args = append(c.args, text[:n]...)
+		s.grew(c.index, text[:n])
+		return c, text[n:]
+	}
+	if len(c.repeat) == 0 {
+		if text = strings.TrimLeft(text, " \t\r\n"); text == "" || text[0] != '{' {
+			return c, "" // a stray brace or comma behind the arguments
+		}
+	}
+	n := c.repeatScan.feed(text)
+	c.repeat = append(c.repeat, text[:n]...)
+	if !c.repeatScan.done {
+		return c, ""
+	}
+	next := s.settleRepeat(c)
+	return next, text[n:]
+}
+
+// settleRepeat decides what an object behind whole arguments was.
+func (s *callSet) settleRepeat(c *call) *call {
+	object := c.repeat
+	c.repeat, c.repeatScan = nil, objectScan{}
+	switch {
+	case sameJSON(c.args, object):
+		return c
+	case c.empty() && s.isLast(c):
+		c.args = object
+		s.grew(c.index, string(object))
+		return c
+	}
+	next := s.append(&call{name: c.name, args: object, scan: objectScan{opened: true, done: true}})
+	for index, known := range s.byIndex {
+		if known == c {
+			s.byIndex[index] = next
+		}
+	}
+	return next
+}
+
+func (s *callSet) isLast(c *call) bool { return s.list[len(s.list)-1] == c }
+
+// ready gives the next call in order that can be announced, or nil.
+func (s *callSet) ready() *call {
+	if s.announced == len(s.list) {
+		return nil
+	}
+	c := s.list[s.announced]
+	later := s.list[s.announced+1:]
+	switch {
+	case c.whole, c.scan.done && (len(later) > 0 || !c.empty()):
+		return c
+	case len(c.args) == 0 && len(later) > 0 && len(later[0].args) > 0:
+		return c
+	}
+	return nil
+}
+
+// finish closes all calls at the end of the stream.
+func (s *callSet) finish() {
+	for i := 0; i < len(s.list); i++ {
+		c := s.list[i]
+		c.whole = true
+		if len(c.repeat) > 0 && !bytes.HasPrefix(c.args, c.repeat) {
+			s.append(&call{name: c.name, args: c.repeat, whole: true})
+		}
+		c.repeat = nil
+		// The newest fragment repeated arguments that were not complete before it.
+		if last := c.args[c.lastFragment:]; !c.scan.done && c.lastFragment > 0 &&
+			bytes.HasPrefix(last, c.args[:c.lastFragment]) && gjson.ValidBytes(last) {
+			c.args = last
+		}
+	}
+}
+
+// announce gives the next ready call its final form.
+func (s *callSet) announce(c *call) {
+	s.announced++
+	args := string(c.args)
+	if strings.TrimSpace(args) == "" {
+		args = "{}"
+	}
+	c.final = events.ToolCall{ID: s.id(c.rawID), Name: c.name, Arguments: args, Extra: c.extra.object()}
+}
+
+// id gives the endpoint's id where it is usable, else a new one (WIRE 7).
+func (s *callSet) id(raw string) events.CallID {
+	id := events.CallID(raw)
+	for id == "" || s.taken(id) {
+		id = newCallID()
+	}
+	return id
+}
+
+// taken reports whether a call of this reply or of the history has the id.
+func (s *callSet) taken(id events.CallID) bool {
+	for _, c := range s.list {
+		if c.final.ID == id {
+			return true
+		}
+	}
+	for i := range s.history {
+		for j := range s.history[i].ToolCalls {
+			if s.history[i].ToolCalls[j].ID == id {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+const (
+	callIDLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+	callIDLength  = 9 // the only length that Mistral takes; others take any
+)
+
+func newCallID() events.CallID {
+	var id [callIDLength]byte
+	for i := range id {
+		id[i] = callIDLetters[rand.IntN(len(callIDLetters))]
+	}
+	return events.CallID(id[:])
+}
+
+func sameJSON(a, b []byte) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	var x, y any
+	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
+}
+
+// objectScan follows a JSON object through its fragments to its closing brace.
+type objectScan struct {
+	depth            int
+	opened, done     bool
+	inString, escape bool
+	// other is set where the text does not begin with a brace: its end shows only at
+	// the end of the stream.
+	other bool
+}
+
+// feed takes text and returns how many bytes of it belong to the object.
+func (s *objectScan) feed(text string) int {
+	for i := 0; i < len(text) && !s.other; i++ {
+		b := text[i]
+		switch {
+		case s.escape:
+			s.escape = false
+		case s.inString:
+			s.escape = b == '\\'
+			s.inString = b != '"'
+		case b == '"':
+			s.inString = s.opened
+			s.other = !s.opened
+		case b == '{' || (b == '[' && s.opened):
+			s.depth++
+			s.opened = true
+		case (b == '}' || b == ']') && s.opened:
+			s.depth--
+			if s.depth == 0 {
+				s.done = true
+				return i + 1
+			}
+		case !s.opened && b != ' ' && b != '\n' && b != '\t' && b != '\r':
+			s.other = true
+		}
+	}
+	return len(text)
+}
