@@ -38,7 +38,10 @@ type treeBuilder struct {
 	anchors map[string]ast.Node
 	// open holds the anchors being written out: an alias of one of them would
 	// contain itself.
-	open  map[string]bool
+	open map[string]bool
+	// outer is the alias being written out, the outermost where they nest: a
+	// problem within it is one of where it is used.
+	outer *token.Token
 	nodes int
 	// problem is the first that was met; building stops there.
 	problem *Problem
@@ -67,6 +70,9 @@ func buildTree(file *ast.File) (*node, *Problem) {
 }
 
 func (b *treeBuilder) fail(tk *token.Token, format string, args ...any) *node {
+	if b.outer != nil {
+		tk = b.outer
+	}
 	if b.problem == nil {
 		b.problem = at(tk, format, args...)
 	}
@@ -154,6 +160,10 @@ func (b *treeBuilder) alias(n *ast.AliasNode, depth int) *node {
 	}
 	b.open[name] = true
 	defer delete(b.open, name)
+	if b.outer == nil {
+		b.outer = n.Start
+		defer func() { b.outer = nil }()
+	}
 	copied := *b.build(target, depth+1)
 	copied.at = placeOf(n) // problems are shown where the alias is used
 	return &copied

@@ -54,7 +54,7 @@ func parseSource(src []byte) (*node, *Problem) {
 // checkBytes refuses what is not a text file of usual size.
 func checkBytes(src []byte) *Problem {
 	if len(src) > MaxFileBytes {
-		return &Problem{Message: fmt.Sprintf("the file has %d bytes, %d (1 MiB) is the most for a team file; is it the right file?", len(src), MaxFileBytes)}
+		return &Problem{Message: fmt.Sprintf("the file has more than %d bytes (1 MiB); is it a team file?", MaxFileBytes)}
 	}
 	if len(bytes.TrimSpace(src)) == 0 {
 		return &Problem{Message: "the file is empty; `convene team init` writes one to start from"}
