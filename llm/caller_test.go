@@ -1,0 +1,304 @@
+package llm_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/llm"
+)
+
+// script is a client that plays one step per request, the last one for ever.
+type script struct {
+	steps []step
+	asked []llm.Request
+	// open counts the streams that have not returned.
+	open int
+}
+
+type step struct {
+	deltas []llm.Delta
+	err    error
+}
+
+func (s *script) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		s.open++
+		defer func() { s.open-- }()
+		step := s.steps[min(len(s.asked), len(s.steps)-1)]
+		s.asked = append(s.asked, req)
+		for _, d := range step.deltas {
+			if !yield(d, nil) {
+				return
+			}
+		}
+		if step.err != nil {
+			yield(llm.Delta{}, step.err)
+		}
+	}
+}
+
+func says(text string) step {
+	return step{deltas: []llm.Delta{{Text: text}, {Done: &llm.Completion{
+		Reply: events.Reply{Text: text, FinishReason: events.FinishStop},
+		Usage: events.Usage{InputTokens: 1_000_000, CachedInputTokens: 400_000, OutputTokens: 100_000},
+		Total: time.Second, FirstToken: time.Millisecond, Attempts: 1,
+	}}}}
+}
+
+func fails(kind llm.ErrorKind, change ...func(*llm.Error)) step {
+	e := &llm.Error{Kind: kind, Provider: "p", Model: "m", Message: "no"}
+	for _, c := range change {
+		c(e)
+	}
+	return step{deltas: []llm.Delta{{Text: "half a repl"}}, err: e}
+}
+
+func status(code int, after time.Duration) func(*llm.Error) {
+	return func(e *llm.Error) { e.Status, e.RetryAfter = code, after }
+}
+
+func route(clients ...*script) llm.Route {
+	var r llm.Route
+	for i, c := range clients {
+		name := string(rune('a' + i))
+		r = append(r, llm.Target{Endpoint: &llm.Endpoint{Name: "p" + name, Client: c}, Model: "m" + name})
+	}
+	return r
+}
+
+// heard is what a consumer of a call saw.
+type heard struct {
+	text    string // since the last Retry
+	retries []llm.Retry
+	done    *llm.Completion
+	err     error
+	took    time.Duration
+}
+
+func listen(ctx context.Context, c *llm.Caller, r llm.Route) heard {
+	var h heard
+	start := time.Now()
+	for d, err := range c.Stream(ctx, r, llm.Request{Run: "r1"}) {
+		switch {
+		case err != nil:
+			h.err = err
+		case d.Retry != nil:
+			h.retries, h.text = append(h.retries, *d.Retry), ""
+		case d.Done != nil:
+			h.done = d.Done
+		default:
+			h.text += d.Text
+		}
+	}
+	h.took = time.Since(start)
+	return h
+}
+
+// Proves R74.
+func TestCallerRetriesWhatMayPass(t *testing.T) {
+	for _, kind := range []llm.ErrorKind{llm.ErrRateLimited, llm.ErrServer, llm.ErrTimeout, llm.ErrUnreachable, llm.ErrBrokenStream} {
+		t.Run(string(kind), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client := &script{steps: []step{fails(kind), fails(kind), says("hello")}}
+				h := listen(t.Context(), &llm.Caller{}, route(client))
+				require.NoError(t, h.err)
+				require.Equal(t, "hello", h.text)
+				require.Equal(t, 3, h.done.Attempts)
+				require.Len(t, h.retries, 2)
+				require.Equal(t, 1, h.retries[0].Attempt)
+				require.Equal(t, "ma", h.retries[0].Model)
+				require.Equal(t, kind, llm.KindOf(h.retries[0].Err))
+				require.Equal(t, h.retries[0].Wait+h.retries[1].Wait, h.done.Retried)
+				require.Equal(t, h.took, h.done.Retried)
+				require.Greater(t, h.retries[1].Wait, h.retries[0].Wait/2, "it backs off")
+				require.Equal(t, time.Second, h.done.Total, "the last attempt's own")
+			})
+		})
+	}
+}
+
+func TestCallerFailsAtOnceWhereRetryingIsNoUse(t *testing.T) {
+	for _, kind := range []llm.ErrorKind{llm.ErrAuthentication, llm.ErrModelNotFound, llm.ErrNoTools, llm.ErrContextLength,
+		llm.ErrBadRequest, llm.ErrQuota, llm.ErrReplyTooLarge} {
+		synctest.Test(t, func(t *testing.T) {
+			client := &script{steps: []step{fails(kind)}}
+			h := listen(t.Context(), &llm.Caller{}, route(client))
+			require.Equal(t, kind, llm.KindOf(h.err))
+			require.Len(t, client.asked, 1)
+			require.Zero(t, h.took)
+			require.Empty(t, h.retries)
+		})
+	}
+}
+
+func TestCallerBoundsItsAttempts(t *testing.T) {
+	for _, c := range []struct {
+		step     step
+		attempts int
+	}{
+		{fails(llm.ErrServer), llm.DefaultMaxAttempts},
+		{fails(llm.ErrUnreachable), 4},
+		{fails(llm.ErrUnreachable, func(e *llm.Error) { e.Permanent = true }), 1},
+		{fails(llm.ErrRateLimited, status(429, 0)), llm.DefaultMaxRefusals},
+		{fails(llm.ErrRateLimited, status(409, 0)), llm.DefaultMaxAttempts},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			client := &script{steps: []step{c.step}}
+			h := listen(t.Context(), &llm.Caller{}, route(client))
+			require.Len(t, client.asked, c.attempts)
+			var e *llm.Error
+			require.ErrorAs(t, h.err, &e)
+			require.Equal(t, c.attempts, e.Attempts)
+			require.Less(t, h.took, 5*time.Minute)
+		})
+	}
+}
+
+func TestCallerHonoursRetryAfter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := &script{steps: []step{fails(llm.ErrServer, status(503, 30*time.Second)), says("x")}}
+		h := listen(t.Context(), &llm.Caller{}, route(client))
+		require.NoError(t, h.err)
+		require.GreaterOrEqual(t, h.took, 30*time.Second)
+		require.LessOrEqual(t, h.took, 32*time.Second)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		client := &script{steps: []step{fails(llm.ErrRateLimited, status(429, 3*time.Hour)), says("x")}}
+		h := listen(t.Context(), &llm.Caller{}, route(client))
+		require.ErrorContains(t, h.err, "asks to wait 3h0m0s")
+		require.Zero(t, h.took, "waiting for hours would look like hanging")
+	})
+}
+
+func TestCallerFallsBackAlongTheRoute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first := &script{steps: []step{fails(llm.ErrModelNotFound)}}
+		second := &script{steps: []step{fails(llm.ErrServer), says("from the second")}}
+		h := listen(t.Context(), &llm.Caller{}, route(first, second))
+		require.NoError(t, h.err)
+		require.Equal(t, "from the second", h.text)
+		require.Equal(t, "mb", h.retries[0].Model)
+		require.Zero(t, h.retries[0].Wait)
+		require.Equal(t, 3, h.done.Attempts)
+		require.Equal(t, "pb", h.done.Provider)
+		require.Equal(t, "mb", second.asked[0].Model)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		first := &script{steps: []step{fails(llm.ErrQuota)}}
+		second := &script{steps: []step{fails(llm.ErrBadRequest)}}
+		h := listen(t.Context(), &llm.Caller{}, route(first, second))
+		require.Equal(t, llm.ErrBadRequest, llm.KindOf(h.err), "the last target's failure")
+		var e *llm.Error
+		require.ErrorAs(t, h.err, &e)
+		require.Equal(t, 2, e.Attempts)
+		require.ErrorAs(t, e.Cause, &e)
+		require.Equal(t, llm.ErrQuota, e.Kind, "the earlier one is its cause")
+	})
+	t.Run("a refused key is no matter for a fallback", func(t *testing.T) {
+		second := &script{steps: []step{says("x")}}
+		h := listen(t.Context(), &llm.Caller{}, route(&script{steps: []step{fails(llm.ErrAuthentication)}}, second))
+		require.Equal(t, llm.ErrAuthentication, llm.KindOf(h.err))
+		require.Empty(t, second.asked)
+	})
+}
+
+func TestCallerStopsWithItsConsumer(t *testing.T) {
+	client := &script{steps: []step{fails(llm.ErrServer)}}
+	for d, err := range (&llm.Caller{}).Stream(t.Context(), route(client), llm.Request{}) {
+		require.NoError(t, err)
+		if d.Text != "" {
+			break // in mid-reply
+		}
+	}
+	require.Zero(t, client.open)
+	for d := range (&llm.Caller{}).Stream(t.Context(), route(client), llm.Request{}) {
+		if d.Retry != nil {
+			break // rather than wait
+		}
+	}
+	require.Zero(t, client.open)
+	require.Len(t, client.asked, 2)
+}
+
+func TestCallerEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		client := &script{steps: []step{fails(llm.ErrServer)}}
+		h := listen(ctx, &llm.Caller{}, route(client))
+		require.ErrorIs(t, h.err, context.DeadlineExceeded)
+		require.Equal(t, 100*time.Millisecond, h.took)
+		require.Len(t, client.asked, 1)
+	})
+}
+
+func TestCallerSettlesEveryPermit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		limiter := &countingLimiter{wait: 2 * time.Second}
+		r := route(&script{steps: []step{fails(llm.ErrServer), says("x")}})
+		r[0].Endpoint.Limiter = limiter
+		h := listen(t.Context(), &llm.Caller{}, r)
+		require.NoError(t, h.err)
+		require.Equal(t, 4*time.Second, h.done.Queued, "two turns were waited for")
+		require.Equal(t, []string{"acquire", "error", "acquire", "done"}, limiter.log)
+
+		limiter.log = nil
+		for range (&llm.Caller{}).Stream(t.Context(), r, llm.Request{}) {
+			break
+		}
+		require.Equal(t, []string{"acquire", "error"}, limiter.log)
+
+		limiter.log = nil
+		require.Panics(t, func() {
+			for range (&llm.Caller{}).Stream(t.Context(), r, llm.Request{}) {
+				panic("in the consumer")
+			}
+		})
+		require.Equal(t, []string{"acquire", "error"}, limiter.log)
+
+		limiter.err = errors.New("closed")
+		require.ErrorIs(t, listen(t.Context(), &llm.Caller{}, r).err, limiter.err)
+	})
+}
+
+type countingLimiter struct {
+	wait time.Duration
+	err  error
+	log  []string
+}
+
+func (l *countingLimiter) Acquire(context.Context, *llm.Request) (llm.Permit, error) {
+	time.Sleep(l.wait)
+	l.log = append(l.log, "acquire")
+	return l, l.err
+}
+
+func (l *countingLimiter) Settle(done *llm.Completion, err error) {
+	if (done == nil) == (err == nil) {
+		panic("settle wants a completion or an error")
+	}
+	if err != nil {
+		l.log = append(l.log, "error")
+		return
+	}
+	l.log = append(l.log, "done")
+}
+
+func TestCallerPricesTheReply(t *testing.T) {
+	r := route(&script{steps: []step{says("x")}})
+	require.Nil(t, listen(t.Context(), &llm.Caller{}, r).done.CostUSD, "unknown, never 0")
+	prices, err := llm.ParsePrices([]byte(`{"models":{"pa/ma":{"input":2,"cached_input":0.5,"output":10}}}`))
+	require.NoError(t, err)
+	require.InDelta(t, 0.6*2+0.4*0.5+0.1*10, *listen(t.Context(), &llm.Caller{Prices: prices}, r).done.CostUSD, 1e-9)
+}
+
+func TestCallerWithoutATarget(t *testing.T) {
+	require.ErrorContains(t, listen(t.Context(), &llm.Caller{}, nil).err, "route is empty")
+}
