@@ -33,18 +33,15 @@ func (m *Model) chunks(reply events.Reply) []chunk {
 	return list
 }
 
-// cutInto cuts a reply into exactly n chunks: each call takes its share of them by
-// its length, at least one, and the text takes the rest.
+// cutInto cuts a reply into n chunks, more only if it has as many calls: each call
+// takes its share of them by its length, at least one, and the text, which is long
+// enough, takes the rest.
 func cutInto(reply events.Reply, total, n int) []chunk {
 	var calls []chunk
-	budget := n
-	if reply.Text != "" {
-		budget--
-	}
+	budget := n - 1 // one at least is the text's
 	for i, call := range reply.ToolCalls {
 		left := len(reply.ToolCalls) - i - 1
-		share := len(call.Arguments) * n / max(total, 1)
-		share = max(min(share, budget-left, len(call.Arguments)), 1)
+		share := min(len(call.Arguments)*n/max(total, 1), budget-left)
 		cut := callChunks(i, divide(call.Arguments, share))
 		budget -= len(cut)
 		calls = append(calls, cut...)

@@ -11,4 +11,11 @@
 //	for delta, err := range model.Stream(ctx, request) {
 //		…
 //	}
+//
+// [NewServer] serves the same model as an OpenAI-compatible endpoint, with faults
+// to order and a report of what it served:
+//
+//	faults, err := sim.ParseFaults("503=10%,429-above=8,cut=5%")
+//	server := sim.NewServer(sim.Options{Faults: faults})
+//	http.ListenAndServe("127.0.0.1:8585", server)
 package sim

@@ -6,6 +6,8 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+
+	"github.com/convene-run/convene/events"
 )
 
 const (
@@ -203,14 +205,27 @@ func (p *part) createTasks(tries int) {
 	}
 	p.call(toolCreateTasks, map[string]any{list: tasks})
 	if p.options.EarlyDispatch {
-		expected := make([]task, 0, len(tasks))
+		expected, next := make([]task, 0, len(tasks)), p.highestTask()+1
 		for i, c := range team {
 			for _, text := range texts[i] {
-				expected = append(expected, task{id: p.highestTask + len(expected) + 1, agent: c.id, text: text})
+				expected = append(expected, task{id: next + len(expected), agent: c.id, text: text})
 			}
 		}
 		p.dispatch(expected, expected)
 	}
+}
+
+// highestTask gives the highest task id that a tool result of the history names.
+func (p *part) highestTask() int {
+	highest := 0
+	for _, m := range p.req.Messages {
+		if m.Role == events.RoleTool {
+			for _, t := range parseTasks(m.Content) {
+				highest = max(highest, t.id)
+			}
+		}
+	}
+	return highest
 }
 
 // planTexts gives each specialist's task texts.

@@ -14,16 +14,19 @@ var (
 	taskLine = regexp.MustCompile(`(?m)^[ \t]*-[ \t]*\[([ xX])\][ \t]*#?(\d+)[ \t]*\(([^)\n]*)\)[ \t]*(.*)$`)
 	// slotLine is a heading that carries the arguments which address its slot:
 	// `## day=1 time_slot=morning`.
-	slotLine = regexp.MustCompile(`^#{1,6}\s.*\w=`)
+	slotLine = regexp.MustCompile(`^#{1,6}(?:\s+\w+=(?:"(?:[^"\\]|\\.)*"|\S+))+\s*$`)
 	argument = regexp.MustCompile(`(\w+)=("(?:[^"\\]|\\.)*"|[^\s,;)\]]+)`)
 	// entryLine opens an entry of the tagged document: `[food] (entry 12)`.
 	entryLine = regexp.MustCompile(`^\s*\[([^\]]+)\]\s*\(entry\s+#?(\d+)[^)]*\)[ \t]*(.*)$`)
-	heading   = regexp.MustCompile(`^#{1,6}\s+(.*\S)`)
+	heading   = regexp.MustCompile(`^(#{1,6})\s+(.*\S)`)
+	// ownSlots is a line of a parameter's description that lists a section's slots:
+	// `findings: background, evidence`.
+	ownSlots = regexp.MustCompile(`(?m)^(\w[\w-]*):[ \t]*(.+)$`)
 	// assignedIDs is how a specialist is told its tasks: `Your tasks: 1, 2`.
 	assignedIDs = regexp.MustCompile(`(?i)tasks?(?:\s+ids?)?\W{0,6}((?:#?\d+\b(?:\s*(?:,|and|&)\s*)*)+)`)
 	number      = regexp.MustCompile(`\d+`)
 	// refusal begins a tool result that is no result.
-	refusal = regexp.MustCompile(`(?i)^\W*(error|refused|rejected|invalid|unknown|cannot|can't|could not|failed|not allowed|no such|limit|denied|nothing was|timed? ?out)\b`)
+	refusal = regexp.MustCompile(`(?i)^\W*(error|refused|rejected|invalid|unknown|cannot|can't|could not|failed|not allowed|no such|limit|denied|nothing was|timed? ?out|there is no|task \d+ is not yours|section \S+ has no|\w+ (?:"[^"\n]*" )?(?:is missing|does not exist|must be))\b`)
 	// failed is the result of a specialist that did not end well.
 	failed = regexp.MustCompile(`(?i)^\W*(?:\w+[\s:]+){0,4}(failed|timed out|unavailable|cancelled|did not (?:finish|answer))\b`)
 	// nudge tells a synthetic user message from a new request.
@@ -46,6 +49,9 @@ type task struct {
 
 func parseTasks(text string) []task {
 	var tasks []task
+	if !strings.Contains(text, "- [") {
+		return nil
+	}
 	for _, m := range taskLine.FindAllStringSubmatch(text, -1) {
 		id, err := strconv.Atoi(m[2])
 		if err != nil {

@@ -2,7 +2,7 @@ package sim
 
 import "time"
 
-// Options are the settings of a simulated model. The zero value
+// Options are the settings of a simulated model and of its server. The zero value
 // is a model that answers at once and well.
 type Options struct {
 	// Seed varies the text and the faults. Equal seeds give equal replies.
@@ -17,7 +17,8 @@ type Options struct {
 	// ChunkBytes is the size of a chunk. Defaults to 16, about four tokens.
 	ChunkBytes int
 	// Chunks cuts every reply into exactly this many chunks, at most 1,000, for
-	// benchmarks; replies too short for it begin with a sentence of padding.
+	// benchmarks; replies too short for it begin with a sentence of padding. Only a
+	// reply with as many tool calls has more: each takes one.
 	// Defaults to 0: by ChunkBytes.
 	Chunks int
 
@@ -29,6 +30,21 @@ type Options struct {
 	Bench bool
 	// Behaviour makes the model misbehave. Defaults to BehaveWell.
 	Behaviour Behaviour
+
+	// The rest is of the server only.
+
+	// Faults are what the server does wrong. Defaults to none.
+	Faults Faults
+	// Coalesce lets the server write chunks that are due at the same time at once.
+	// By default every chunk is flushed by itself.
+	Coalesce bool
+	// Price gives the cost in the report. Defaults to free of charge.
+	Price Price
+}
+
+// Price is what the simulated endpoint charges, in US dollars per million tokens.
+type Price struct {
+	Input, CachedInput, Output float64
 }
 
 // Behaviour is a way in which the played model is no good.

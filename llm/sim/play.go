@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"math/rand/v2"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/llm"
@@ -92,18 +93,12 @@ func (p *part) finish() events.Reply {
 	return p.reply
 }
 
-// pad lengthens the text until the reply can be cut into the chunks asked for.
+// pad lengthens the text until it alone can make up the chunks asked for.
 func (p *part) pad() {
-	length := len([]rune(p.reply.Text))
-	for _, call := range p.reply.ToolCalls {
-		length += len([]rune(call.Arguments))
-	}
 	const filler = "Working on the next step of the plan. "
-	for length < p.options.Chunks+len(p.reply.ToolCalls) {
+	for utf8.RuneCountInString(p.reply.Text) <= p.options.Chunks {
 		p.reply.Text = filler + p.reply.Text
-		length += len(filler)
 	}
-	p.reply.Text = strings.TrimRight(p.reply.Text, " ")
 }
 
 // historyHash is over all messages, so that call ids differ from turn to turn.

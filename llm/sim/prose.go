@@ -68,6 +68,9 @@ var (
 	}
 )
 
+// usualDays is how long a plan by days is when the request does not say.
+const usualDays = 2
+
 func pick(dice *rand.Rand, list []string) string { return list[dice.IntN(len(list))] }
 
 // some gives n different elements in their order.
@@ -87,7 +90,11 @@ func (p *part) taskText(c colleague, k, n int, section string) string {
 	dice := p.dice("task", p.request, c.id, strconv.Itoa(k))
 	text := fmt.Sprintf("%s %s for %s", pick(dice, taskVerbs), fields[k%len(fields)], topic(p.request))
 	if p.schema(toolConsolidate).Properties["day"] != nil {
-		text += dayShare(parseDaysAsked(p.request), k, n)
+		days := parseDaysAsked(p.request)
+		if days == 0 {
+			days = usualDays
+		}
+		text += dayShare(days, k, n)
 	}
 	if section != "" {
 		text += " (" + section + ")"
@@ -99,7 +106,7 @@ func (p *part) taskText(c colleague, k, n int, section string) string {
 func dayShare(days, k, n int) string {
 	first, last := days*k/n+1, days*(k+1)/n
 	switch {
-	case days == 0 || last < first:
+	case last < first:
 		return ""
 	case first == last:
 		return fmt.Sprintf(", day %d", first)

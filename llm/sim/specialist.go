@@ -113,51 +113,75 @@ func (p *part) place(s *schema, content string, plan entryPlan, complaint string
 	dice := p.dice("place", plan.task.text, strconv.Itoa(plan.day), complaint)
 	args := map[string]any{}
 	for _, name := range s.names() {
-		q := s.Properties[name]
-		if name == content {
-			continue
+		q, required := s.Properties[name], slices.Contains(s.Required, name)
+		if name == content || complaint != "" && !required {
+			continue // what need not be said cannot be refused again
 		}
 		switch {
-		case name == "day" && plan.day > 0 && len(q.Enum) == 0:
-			args[name] = q.clamp(plan.day)
 		case len(q.Enum) > 0:
-			args[name] = chooseEnum(dice, q.Enum, plan, complaint)
+			values := q.valuesFor(args["section"])
+			if len(values) > 0 || required {
+				args[name] = chooseEnum(dice, values, q.Enum, plan, complaint)
+			}
 		case q.is("integer"):
 			args[name] = q.clamp(plan.day)
 		case q.is("string"):
 			args[name] = q.sampleText(freeNames[name])
-		case slices.Contains(s.Required, name):
+		case required:
 			args[name] = q.sample("")
 		}
 	}
 	return args
 }
 
+// valuesFor gives the enum's values that belong to a section where the description
+// lists them by section, none if it lists the section not at all.
+func (s *schema) valuesFor(section any) []any {
+	lists := ownSlots.FindAllStringSubmatch(s.Description, -1)
+	if section == nil || len(lists) == 0 {
+		return s.Enum
+	}
+	for _, m := range lists {
+		if m[1] != section {
+			continue
+		}
+		var own []any
+		for name := range strings.SplitSeq(m[2], ",") {
+			if value := any(strings.TrimSpace(name)); slices.Contains(s.Enum, value) {
+				own = append(own, value)
+			}
+		}
+		return own
+	}
+	return nil
+}
+
 // freeNames are the places where the layout leaves the name to the author.
 var freeNames = map[string]string{"section": "findings", "slot": "general", "time_slot": "general"}
 
 // chooseEnum prefers what the last refusal named, then what the task names, then any
-// value that is not the general one.
-func chooseEnum(dice *rand.Rand, enum []any, plan entryPlan, complaint string) any {
-	if complaint != "" {
-		if named := mentioned(enum, complaint); len(named) > 0 {
-			return named[dice.IntN(len(named))]
-		}
-	}
-	if named := mentioned(enum, plan.task.text); len(named) > 0 {
+// of the values that is not the general one.
+func chooseEnum(dice *rand.Rand, values, all []any, plan entryPlan, complaint string) any {
+	if named := mentioned(all, complaint); len(named) > 0 {
 		return named[dice.IntN(len(named))]
 	}
+	if len(values) == 0 {
+		values = all
+	}
+	if named := mentioned(values, plan.task.text); len(named) > 0 {
+		return named[dice.IntN(len(named))]
+	}
+	if day := any(float64(plan.day)); plan.day > 0 && slices.Contains(values, day) {
+		return day
+	}
 	var list []any
-	for _, value := range enum {
-		if value != nil && (jsonText(value) != "general" || plan.day == 0 && len(enum) < 3) {
+	for _, value := range values {
+		if value != nil && (value != "general" || plan.day == 0 && len(values) < 3) {
 			list = append(list, value)
 		}
 	}
-	if plan.day > 0 && slices.Contains(enum, any(float64(plan.day))) {
-		return float64(plan.day)
-	}
 	if len(list) == 0 {
-		return enum[0]
+		return values[0]
 	}
 	return list[dice.IntN(len(list))]
 }

@@ -35,11 +35,16 @@ func (p *part) highlights() (lines []string, more int) {
 	if text == "" {
 		text, _ = p.result(toolReadDocument, 0)
 	}
-	title, used := "", true
+	section, title, used := "", "", true
 	for line := range strings.SplitSeq(text, "\n") {
 		line = strings.TrimSpace(line)
 		if m := heading.FindStringSubmatch(line); m != nil {
-			title, used = m[1], false
+			title, used = m[2], false
+			if len(m[1]) <= 2 {
+				section = title
+			} else if section != "" {
+				title = section + ", " + title
+			}
 			continue
 		}
 		if m := entryLine.FindStringSubmatch(line); m != nil {

@@ -26,13 +26,14 @@ type fakeTeam struct {
 	reverse     bool           // run parallel specialists in the opposite order
 	refuse      map[string]int // tool → how many calls to refuse
 	fail        map[string]bool
-	mistakes    *int
+	nudge       bool // tell the facilitator once of open tasks
+	endless     bool
+	mistakes    int
 
 	tasks   []fakeTask
 	entries []fakeEntry
 	lastID  int
 	calls   map[string]int // agent → model calls
-	texts   map[string]string
 }
 
 type fakeSpecialist struct{ id, about string }
@@ -77,12 +78,18 @@ func researchTeam(t *testing.T, client llm.Client) *fakeTeam {
 func newFakeTeam(t *testing.T, client llm.Client, specialists []fakeSpecialist, layout map[string]any, params ...string) *fakeTeam {
 	return &fakeTeam{
 		t: t, client: client, specialists: specialists, layout: layout, params: params,
-		refuse: map[string]int{}, fail: map[string]bool{}, calls: map[string]int{}, texts: map[string]string{}, mistakes: new(int),
+		refuse: map[string]int{}, fail: map[string]bool{}, calls: map[string]int{},
 	}
 }
 
 // run plays a whole job and gives the final answer.
 func (f *fakeTeam) run(request string) string {
+	answer := f.play(request)
+	require.False(f.t, f.endless, "did not end within %d turns", maxFakeTurns)
+	return answer
+}
+
+func (f *fakeTeam) play(request string) string {
 	messages := []events.Message{
 		{Role: events.RoleSystem, Content: "You are the facilitator."},
 		{Role: events.RoleUser, Content: request},
@@ -112,8 +119,23 @@ func (f *fakeTeam) loop(agent string, messages []events.Message, tools []llm.Too
 			messages = append(messages, events.Message{Role: events.RoleTool, ToolCallID: call.ID, Content: results[i]})
 		}
 	}
-	f.t.Errorf("%s did not end within %d turns", agent, maxFakeTurns)
+	f.endless = true
 	return ""
+}
+
+// ends runs a job and reports whether the facilitator came to an end.
+func (f *fakeTeam) ends(request string) bool {
+	f.play(request)
+	return !f.endless
+}
+
+// total counts the model calls.
+func (f *fakeTeam) total() int {
+	n := 0
+	for _, calls := range f.calls {
+		n += calls
+	}
+	return n
 }
 
 func (f *fakeTeam) ask(agent string, req llm.Request) events.Reply {
@@ -131,12 +153,12 @@ func (f *fakeTeam) ask(agent string, req llm.Request) events.Reply {
 
 func (f *fakeTeam) execute(tools []llm.Tool, call events.ToolCall, execute func(string, map[string]any) string) string {
 	if !slices.ContainsFunc(tools, func(t llm.Tool) bool { return t.Name == call.Name }) {
-		*f.mistakes++
+		f.mistakes++
 		return "error: unknown tool " + call.Name
 	}
 	var args map[string]any
 	if err := json.Unmarshal([]byte(call.Arguments), &args); err != nil {
-		*f.mistakes++
+		f.mistakes++
 		return "error: arguments do not parse: " + err.Error()
 	}
 	if f.refuse[call.Name] > 0 {
@@ -179,7 +201,7 @@ func (f *fakeTeam) dispatch(s fakeSpecialist, args map[string]any) string {
 	for _, id := range args["task_ids"].([]any) {
 		n := int(id.(float64))
 		if n < 1 || n > len(f.tasks) {
-			*f.mistakes++
+			f.mistakes++
 			return fmt.Sprintf("error: there is no task %d", n)
 		}
 		ids = append(ids, strconv.Itoa(n))
@@ -203,7 +225,7 @@ func (f *fakeTeam) specialistCall(agent, name string, args map[string]any) strin
 	case "complete_task":
 		n := int(args["task_id"].(float64))
 		if n < 1 || n > len(f.tasks) || f.tasks[n-1].agent != agent {
-			*f.mistakes++
+			f.mistakes++
 			return fmt.Sprintf("error: task %d is not yours", n)
 		}
 		f.tasks[n-1].done = true

@@ -21,8 +21,6 @@ type transcript struct {
 	turns int
 	// exchanges are the tool calls of the job in order, with their results.
 	exchanges []exchange
-	// highestTask is the highest task id that any tool result of the whole history names.
-	highestTask int
 }
 
 // exchange is one tool call and its answer.
@@ -49,7 +47,7 @@ func readTranscript(messages []events.Message) *transcript {
 		case events.RoleUser:
 			switch {
 			case !begun, ended && !nudge.MatchString(m.Content):
-				*t = transcript{system: t.system, request: m.Content, highestTask: t.highestTask}
+				*t = transcript{system: t.system, request: m.Content}
 				clear(open)
 				begun, ended, spoken = true, false, false
 			case !spoken:
@@ -85,9 +83,6 @@ func newExchange(turn int, call events.ToolCall) exchange {
 }
 
 func (t *transcript) answer(open map[events.CallID]int, m events.Message) {
-	for _, task := range parseTasks(m.Content) {
-		t.highestTask = max(t.highestTask, task.id)
-	}
 	if i, ok := open[m.ToolCallID]; ok {
 		t.exchanges[i].result, t.exchanges[i].answered = m.Content, true
 	}

@@ -17,7 +17,12 @@ var (
 	wordSplit = regexp.MustCompile(`[^\pL\pN]+`)
 	// machinery are words of a tool description that say nothing about a field.
 	machinery = regexp.MustCompile(`(?i)\b(specialists?|agents?|tasks?|ids?|dispatch\w*|calls?|wait\w*|blocks?|returns?|message|summary|team|tool|board|document|runs?|parallel|you|your|them|it|until|ends|when|answers?)\b`)
-	taskTail  = regexp.MustCompile(`(?i)(?:,?\s+(?:for\s+)?days?\s+\d+.*|\s*\([^)]*\)\s*)$`)
+	// lead is what stands before the thing itself in a phrase of a description: a verb
+	// ("Weighs the findings"), a preposition, an article.
+	lead = regexp.MustCompile(`(?i)^(?:\w{3,}s\s+(?:for\s+)?)?(?:(?:with|in|on|of|to|for|by|at|the|an?|from|what|their|its)\s+)*`)
+	// noThing are phrases that name nothing.
+	noThing  = regexp.MustCompile(`(?i)^(?:where|what|how|that|which|who|when|says?|compares|calculates|finds|writes|checks|looks|gathers|weighs|plans)\b`)
+	taskTail = regexp.MustCompile(`(?i)(?:,?\s+(?:for\s+)?days?\s+\d+.*|\s*\([^)]*\)\s*)$`)
 )
 
 // topic gives what a request is about in a few words.
@@ -74,8 +79,11 @@ func aspects(name, description string) []string {
 	for sentence := range strings.FieldsFuncSeq(description, func(r rune) bool { return strings.ContainsRune(".:()\n", r) }) {
 		for _, phrase := range listSplit.Split(sentence, -1) {
 			phrase = strings.TrimSpace(phrase)
+			if rest := lead.ReplaceAllString(phrase, ""); rest != "" {
+				phrase = rest
+			}
 			n := len(strings.Fields(phrase))
-			if n > 0 && n <= 4 && len(phrase) > 3 && !machinery.MatchString(phrase) && !strings.EqualFold(phrase, name) {
+			if n > 0 && n <= 4 && len(phrase) > 3 && !machinery.MatchString(phrase) && !noThing.MatchString(phrase) && !strings.EqualFold(phrase, name) {
 				list = append(list, lowerFirst(phrase))
 			}
 		}
