@@ -160,3 +160,12 @@ var decoders = map[Kind]func(json.RawMessage) (Event, error){
 
 // Kinds lists every kind of event, sorted by name.
 func Kinds() []Kind { return slices.Sorted(maps.Keys(decoders)) }
+
+// EncodedKind gives the kind of an event in the form of [Encode] without decoding
+// it; "" where there is none.
+func EncodedKind(body []byte) Kind {
+	// No earlier member can hold these bytes: quotes inside strings are escaped.
+	_, rest, _ := bytes.Cut(body, []byte(`,"type":"`))
+	kind, _, _ := bytes.Cut(rest, []byte{'"'})
+	return Kind(kind)
+}

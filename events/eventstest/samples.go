@@ -1,0 +1,83 @@
+package eventstest
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/convene-run/convene/events"
+)
+
+// Samples gives one event of every kind with all its fields filled, by kind.
+func Samples() map[events.Kind]events.Event {
+	cost := 0.0125
+	extra := json.RawMessage(`{"thought_signature":"c2ln"}`)
+	ref := events.CallRef{
+		ModelCall: "f.2", Index: 1, CallID: "call_7", Arguments: `{"task_ids":[1,2]}`, Extra: extra,
+		Early: &events.Early{Text: "I ask the <food> expert", Reasoning: "she knows", Extra: extra},
+	}
+	task := events.Task{ID: 1, Text: "Find breakfast places in 京都", AssignedTo: "food", Finished: true}
+	usage := events.Usage{InputTokens: 1200, CachedInputTokens: 1000, OutputTokens: 80, ReasoningTokens: 20, Estimated: true}
+	list := []events.Event{
+		events.WorkflowStarted{
+			Message: "Plan three days in Kyoto for two & a dog", Team: "trip",
+			Agents:        []events.AgentCard{{ID: events.FacilitatorID, DisplayName: "Facilitator", Models: []string{"big", "small"}}},
+			Config:        json.RawMessage(`{"limits":{"max_tasks":40}}`),
+			Solo:          true,
+			Simulated:     true,
+			BinaryVersion: "1.0.0",
+		},
+		events.WorkflowFinished{
+			Tasks: []events.Task{task},
+			DocumentVersions: []events.DocumentVersion{{
+				Version: 1, Author: "food", Change: "breakfast", Time: time.Date(2026, 1, 2, 3, 4, 5, 678901234, time.UTC),
+			}},
+			Status: events.StatusDegraded, Reason: "a task is open", Limit: "max_turns", MissingTasks: []events.TaskID{2},
+			Usage: usage, CostUSD: &cost, ModelCalls: 16, DrivenMS: 81234,
+		},
+		events.FinalAnswer{Content: "Day 1: …", Fallback: true},
+		events.Error{Message: "the endpoint refuses the key", Code: "authentication"},
+		events.CancelRequested{Reason: "changed my mind"},
+		events.RunCancelled{Reason: "changed my mind"},
+		events.RunSuspended{Reason: "interrupted", DrivenMS: 500},
+		events.RunResumed{Owner: "laptop pid 4711", BinaryVersion: "1.0.0"},
+		events.TasksCreated{Tasks: []events.Task{task}},
+		events.TaskUpdated{Task: task, AutoCompleted: true},
+		events.DocumentUpdated{
+			Version: 3, Author: "food", Content: "Nishiki market\nand \"obanzai\"", ChangeDescription: "breakfast", Section: "day_1", Slot: "morning",
+			EntryID: 12, Replaced: []events.EntryID{3, 4}, Merged: []events.EntryID{3},
+			Spans: []events.Span{{Start: 0, End: 14, Entry: 3}}, Tasks: []events.TaskID{1}, ModelCall: "d1.2",
+		},
+		events.AgentStarted{
+			Agent: "food", DisplayName: "Food expert", TaskIDs: []events.TaskID{1, 2}, Message: "Breakfast for two", Tool: "call_food", CallRef: ref,
+		},
+		events.AgentMessage{Agent: "food", DisplayName: "Food expert", Content: "Done."},
+		events.AgentFinished{
+			Agent: "food", DisplayName: "Food expert", CallID: "call_7", Status: events.OutcomeTimedOut, Result: "no answer in 60 s",
+			Error: "deadline", ElapsedMS: 60001,
+		},
+		events.FacilitatorMessage{Agent: events.FacilitatorID, DisplayName: "Facilitator", Content: "I split this up."},
+		events.DispatchRefused{Tool: "call_food", Result: "the same tasks a third time: replan", CallRef: ref},
+		events.ModelCalled{
+			ID: "f.2", Provider: "openai", Model: "big",
+			Reply: events.Reply{
+				Text: "I ask", Reasoning: "she knows", Extra: extra, FinishReason: events.FinishToolCalls,
+				ToolCalls: []events.ToolCall{{ID: "call_7", Name: "call_food", Arguments: `{"task_ids":[1]`, Extra: extra}},
+			},
+			Usage: usage, CostUSD: &cost, QueuedMS: 12, RetriedMS: 900, FirstTokenMS: 340, TotalMS: 2100, Attempts: 2,
+			Interrupted: true, Purpose: "compact",
+		},
+		events.ToolStarted{Tool: "search", Effect: events.EffectIdempotent, CallRef: ref},
+		events.ToolCallDone{
+			Agent: "food", Tool: "read_document", Result: "[3] Nishiki", Phase: "complete", Failed: true, ShownEntries: []events.EntryID{3}, CallRef: ref,
+		},
+		events.UserMessage{Content: "wrap up", Synthetic: true, Reason: "the turns are used up"},
+		events.HistoryCompacted{ThroughTurn: "f.9", Summary: "So far: …"},
+		events.Warning{Code: events.WarnTaskIDCorrected, Message: "task 9 does not exist, took 1"},
+		events.LimitReached{Limit: "max_tokens", Value: 200000, Used: 200130.5, Consequence: "wrapping up"},
+	}
+	samples := make(map[events.Kind]events.Event, len(list))
+	for _, sample := range list {
+		samples[sample.Kind()] = sample
+	}
+	return samples
+}

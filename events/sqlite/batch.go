@@ -1,0 +1,237 @@
+package sqlite
+
+import (
+	"database/sql/driver"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/convene-run/convene/events"
+)
+
+// batch is one transaction under way.
+type batch struct {
+	*committer
+	changed bool
+	// rows are the events to insert, three arguments each.
+	rows []any
+	// loaded are the threads read for this transaction, runs the summaries changed.
+	loaded []*threadState
+	runs   []*runState
+	grown  []events.ThreadKey
+}
+
+// threadState is what appending to a thread takes to know.
+type threadState struct {
+	key        events.ThreadKey
+	no         int64
+	epoch      events.Epoch
+	owner      events.Owner
+	ownerFile  string
+	claimed    time.Time
+	last       events.Seq
+	lastTime   time.Time
+	run        *runState
+	generation int64
+}
+
+// errUnreadable refuses a thread whose last event this build cannot read. It is
+// no reason to fail the neighbours.
+var errUnreadable = errors.New("cannot continue behind the last event")
+
+// runState is a run's summary and its row.
+type runState struct {
+	thread  int64
+	no      int64 // 0: not stored yet
+	summary events.RunSummary
+	// changed is set while the row is older than the summary, searched while its
+	// search text is.
+	changed, searched bool
+}
+
+// fill applies the requests and writes what they changed.
+func (b *batch) fill(group []*request) error {
+	for _, req := range group {
+		var err error
+		if req.refusal, err = req.apply(b); errors.Is(err, errUnreadable) {
+			req.refusal = err
+		} else if err != nil {
+			return err
+		}
+	}
+	if err := b.insertEvents(); err != nil {
+		return err
+	}
+	for _, run := range b.runs {
+		if err := b.store(run); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forget drops the threads that other processes may change without notice.
+func (b *batch) forget() {
+	for _, state := range b.loaded {
+		if state.owner == "" || state.ownerFile != b.owners.token {
+			delete(b.threads, state.key)
+		}
+	}
+}
+
+// thread gives the state of a thread, nil where it does not exist.
+func (b *batch) thread(key events.ThreadKey) (*threadState, error) {
+	if state := b.threads[key]; state != nil && state.generation == b.generation {
+		return state, nil
+	}
+	state, err := b.load(key)
+	if err != nil || state == nil {
+		delete(b.threads, key)
+		return nil, err
+	}
+	b.threads[key] = state
+	b.loaded = append(b.loaded, state)
+	return state, nil
+}
+
+func (b *batch) load(key events.ThreadKey) (state *threadState, err error) {
+	err = b.conn.query(`SELECT thread_no, epoch, owner, owner_file, claimed_ns FROM threads
+		WHERE tenant = ? AND thread = ?`, []any{string(key.Tenant), string(key.Thread)},
+		func(row []driver.Value) (bool, error) {
+			state = &threadState{
+				key: key, no: row[0].(int64), epoch: events.Epoch(row[1].(int64)), owner: events.Owner(row[2].(string)),
+				ownerFile: row[3].(string), claimed: time.Unix(0, row[4].(int64)).UTC(), generation: b.generation,
+			}
+			return false, nil
+		})
+	if err != nil || state == nil {
+		return nil, err
+	}
+	err = b.conn.query(`SELECT body FROM events WHERE thread_no = ? ORDER BY seq DESC LIMIT 1`, []any{state.no},
+		func(row []driver.Value) (bool, error) {
+			last, err := events.Decode(row[0].([]byte))
+			if err != nil {
+				return false, fmt.Errorf("%w of thread=%s: %w", errUnreadable, key.Thread, err)
+			}
+			state.last, state.lastTime = last.Seq, last.Time
+			return false, nil
+		})
+	return state, err
+}
+
+// add puts events behind the last of the thread. They are stamped and encoded.
+func (b *batch) add(state *threadState, envs []events.Envelope, bodies [][]byte) error {
+	for i, env := range envs {
+		b.rows = append(b.rows, state.no, int64(env.Seq), bodies[i])
+		state.last, state.lastTime = env.Seq, env.Time
+		if err := b.summarize(state, env); err != nil {
+			return err
+		}
+	}
+	b.changed = true
+	b.grown = append(b.grown, state.key)
+	return nil
+}
+
+// summarize folds the event into its run's summary.
+func (b *batch) summarize(state *threadState, env events.Envelope) error {
+	run, err := b.runOf(state, env)
+	if err != nil || run == nil {
+		return err
+	}
+	answer := run.summary.Answer
+	if err := run.summary.Apply(env); err != nil {
+		return err
+	}
+	if !run.changed {
+		run.changed = true
+		b.runs = append(b.runs, run)
+	}
+	if _, started := env.Data.(events.WorkflowStarted); started || answer != run.summary.Answer {
+		run.searched = true
+	}
+	return nil
+}
+
+// runOf finds the state of the event's run; nil where the run has not started.
+// Nearly always it is the run that the thread's last events were of.
+func (b *batch) runOf(state *threadState, env events.Envelope) (*runState, error) {
+	if state.run != nil && state.run.summary.Run == env.Run {
+		return state.run, nil
+	}
+	for _, run := range b.runs {
+		if run.thread == state.no && run.summary.Run == env.Run {
+			return run, nil
+		}
+	}
+	run := &runState{thread: state.no}
+	err := b.conn.query(`SELECT run_no, summary FROM runs WHERE thread_no = ? AND run_id = ?`,
+		[]any{state.no, string(env.Run)}, func(row []driver.Value) (bool, error) {
+			run.no = row[0].(int64)
+			return false, json.Unmarshal(row[1].([]byte), &run.summary)
+		})
+	if err != nil {
+		return nil, err
+	}
+	if _, started := env.Data.(events.WorkflowStarted); run.no == 0 && !started {
+		return nil, nil
+	}
+	state.run = run
+	return run, nil
+}
+
+// store writes the summary of a run.
+func (b *batch) store(run *runState) error {
+	s := &run.summary
+	body, err := json.Marshal(s)
+	if err != nil {
+		return fmt.Errorf("summarize run=%s: %w", s.Run, err)
+	}
+	switch {
+	case run.no == 0:
+		run.no, err = b.conn.insert(`INSERT INTO runs (thread_no, tenant, run_id, status, search, summary)
+			VALUES (?, ?, ?, ?, ?, ?)`, run.thread, string(s.Tenant), string(s.Run), string(s.Status), searchText(s), body)
+	case run.searched:
+		err = b.conn.exec(`UPDATE runs SET status = ?, search = ?, summary = ? WHERE run_no = ?`,
+			string(s.Status), searchText(s), body, run.no)
+	default:
+		err = b.conn.exec(`UPDATE runs SET status = ?, summary = ? WHERE run_no = ?`, string(s.Status), body, run.no)
+	}
+	run.changed, run.searched = false, false
+	return err
+}
+
+// searchText is what [events.RunQuery.Search] is looked for in. The separator
+// keeps a match from reaching over from request to answer.
+func searchText(s *events.RunSummary) string {
+	return strings.ToLower(s.Request) + "\x1f" + strings.ToLower(s.Answer)
+}
+
+// maxRows is the number of events that one statement inserts. The sizes below it
+// are halves, so that few statements are prepared.
+const maxRows = 32
+
+var insertStatements = func() map[int]string {
+	statements := map[int]string{}
+	for n := maxRows; n > 0; n /= 2 {
+		statements[n] = "INSERT INTO events (thread_no, seq, body) VALUES " + strings.Repeat("(?, ?, ?), ", n-1) + "(?, ?, ?)"
+	}
+	return statements
+}()
+
+const eventArgs = 3
+
+func (b *batch) insertEvents() error {
+	for n := maxRows; len(b.rows) > 0; {
+		for n*eventArgs > len(b.rows) {
+			n /= 2
+		}
+		if err := b.conn.exec(insertStatements[n], b.rows[:n*eventArgs]...); err != nil {
+			return err
+		}
+		b.rows = b.rows[n*eventArgs:]
+	}
+	return nil
+}

@@ -1,0 +1,318 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/convene-run/convene/events"
+)
+
+// Log is the durable [events.Log] in one SQLite file. Several processes may have
+// the file open.
+type Log struct {
+	path      string
+	committer *committer
+	owners    *owners
+	hub       *hub
+	// readers holds the idle reading connections.
+	readers chan *conn
+
+	closing   chan struct{}
+	closeOnce sync.Once
+	closeErr  error
+
+	// mu guards ends.
+	mu sync.Mutex
+	// ends are seq and time of the last events of the threads claimed here. They
+	// let an append be stamped and encoded outside the one writer.
+	ends map[events.ThreadKey]end
+}
+
+type end struct {
+	seq  events.Seq
+	time time.Time
+}
+
+var _ events.Log = (*Log)(nil)
+
+// MaxEventBytes bounds one encoded event: far above what any run writes, far
+// below what SQLite can hold in a row. A larger one is refused.
+const MaxEventBytes = 64 << 20
+
+// submit hands a change to the committer and waits until it is durable.
+func (l *Log) submit(ctx context.Context, apply func(*batch) (refusal, failure error)) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	req := &request{apply: apply, done: make(chan error, 1)}
+	select {
+	case <-l.closing:
+		return events.ErrClosed
+	default:
+	}
+	select {
+	case l.committer.queue <- req:
+	case <-l.closing:
+		return events.ErrClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case err := <-req.done:
+		return err
+	case <-l.committer.stopped:
+	}
+	select {
+	case err := <-req.done:
+		return err
+	default:
+		return events.ErrClosed
+	}
+}
+
+// Claim implements [events.Log].
+func (l *Log) Claim(ctx context.Context, key events.ThreadKey, owner events.Owner, takeOver bool) (events.Epoch, error) {
+	if err := key.Check(); err != nil {
+		return 0, err
+	}
+	if owner == "" {
+		return 0, fmt.Errorf("claim thread=%s: no owner", key.Thread)
+	}
+	var epoch events.Epoch
+	var last end
+	err := l.submit(ctx, func(b *batch) (refusal, failure error) {
+		state, err := b.thread(key)
+		if err != nil {
+			return nil, err
+		}
+		if state == nil {
+			state, err = b.create(key)
+			if err != nil {
+				return nil, err
+			}
+		}
+		if state.owner != "" && !takeOver {
+			held, err := b.heldByOther(state, owner)
+			if err != nil {
+				return nil, err
+			}
+			if held {
+				return &events.HeldError{Owner: state.owner, Since: state.claimed}, nil
+			}
+		}
+		err = b.claim(state, owner)
+		epoch, last = state.epoch, end{state.last, state.lastTime}
+		return nil, err
+	})
+	if err != nil {
+		return 0, err
+	}
+	l.setEnd(key, last)
+	return epoch, nil
+}
+
+// create adds the row of a new thread.
+func (b *batch) create(key events.ThreadKey) (*threadState, error) {
+	no, err := b.conn.insert(`INSERT INTO threads (tenant, thread, epoch, owner, owner_file, claimed_ns)
+		VALUES (?, ?, 0, '', '', 0)`, string(key.Tenant), string(key.Thread))
+	if err != nil {
+		return nil, err
+	}
+	b.changed = true
+	state := &threadState{key: key, no: no, generation: b.generation}
+	b.threads[key] = state
+	b.loaded = append(b.loaded, state)
+	return state, nil
+}
+
+// heldByOther reports whether somebody alive other than owner holds the thread.
+func (b *batch) heldByOther(state *threadState, owner events.Owner) (bool, error) {
+	if state.ownerFile == b.owners.token {
+		return state.owner != owner, nil
+	}
+	return b.owners.alive(state.ownerFile)
+}
+
+// claim gives the thread to owner under the next epoch.
+func (b *batch) claim(state *threadState, owner events.Owner) error {
+	state.epoch++
+	state.owner, state.ownerFile, state.claimed = owner, b.owners.token, time.Now().Round(0).UTC()
+	b.changed = true
+	return b.conn.exec(`UPDATE threads SET epoch = ?, owner = ?, owner_file = ?, claimed_ns = ? WHERE thread_no = ?`,
+		int64(state.epoch), string(owner), state.ownerFile, state.claimed.UnixNano(), state.no)
+}
+
+// Release implements [events.Log].
+func (l *Log) Release(ctx context.Context, key events.ThreadKey, epoch events.Epoch) error {
+	err := l.submit(ctx, func(b *batch) (refusal, failure error) {
+		state, err := b.thread(key)
+		if err != nil || state == nil || state.epoch != epoch || state.owner == "" {
+			return nil, err
+		}
+		state.owner, state.ownerFile = "", ""
+		b.changed = true
+		b.loaded = append(b.loaded, state)
+		return nil, b.conn.exec(`UPDATE threads SET owner = '', owner_file = '' WHERE thread_no = ?`, state.no)
+	})
+	if err == nil {
+		l.mu.Lock()
+		delete(l.ends, key)
+		l.mu.Unlock()
+	}
+	return err
+}
+
+// Append implements [events.Log].
+func (l *Log) Append(
+	ctx context.Context, key events.ThreadKey, epoch events.Epoch, after events.Seq, envs []events.Envelope,
+) error {
+	last, known, err := l.timeOf(ctx, key, after)
+	if err != nil {
+		return err
+	}
+	var bodies [][]byte
+	if known {
+		if err := events.Stamp(envs, key, after, last, time.Now()); err != nil {
+			return err
+		}
+		if bodies, err = encode(envs); err != nil {
+			return err
+		}
+	}
+	err = l.submit(ctx, func(b *batch) (refusal, failure error) {
+		state, err := b.thread(key)
+		switch {
+		case err != nil:
+			return nil, err
+		case state == nil || state.owner == "" || state.epoch != epoch:
+			return fmt.Errorf("append to thread=%s epoch=%d: %w", key.Thread, epoch, events.ErrFenced), nil
+		case !known || state.last != after:
+			return fmt.Errorf("append to thread=%s after=%d last=%d: %w", key.Thread, after, state.last, events.ErrConflict), nil
+		case len(envs) == 0:
+			return nil, nil
+		}
+		return nil, b.add(state, envs, bodies)
+	})
+	if err == nil && len(envs) > 0 {
+		tip := envs[len(envs)-1]
+		l.setEnd(key, end{tip.Seq, tip.Time})
+	}
+	return err
+}
+
+func encode(envs []events.Envelope) ([][]byte, error) {
+	bodies := make([][]byte, len(envs))
+	for i, env := range envs {
+		body, err := events.Encode(env)
+		if err != nil {
+			return nil, err
+		}
+		if len(body) > MaxEventBytes {
+			return nil, fmt.Errorf("append event type=%s thread=%s: %d bytes are more than the %d of an event at most",
+				env.Data.Kind(), env.Thread, len(body), MaxEventBytes)
+		}
+		bodies[i] = body
+	}
+	return bodies, nil
+}
+
+// timeOf gives the time of the event with that seq; known is false where the
+// thread has no such event.
+func (l *Log) timeOf(ctx context.Context, key events.ThreadKey, seq events.Seq) (t time.Time, known bool, err error) {
+	if seq == 0 {
+		return time.Time{}, true, nil
+	}
+	l.mu.Lock()
+	last, ok := l.ends[key]
+	l.mu.Unlock()
+	if ok && last.seq == seq {
+		return last.time, true, nil
+	}
+	if seq < 0 {
+		return time.Time{}, false, nil
+	}
+	envs, err := l.Read(ctx, key, seq-1, 1)
+	if err != nil || len(envs) == 0 {
+		return time.Time{}, false, err
+	}
+	return envs[0].Time, true, nil
+}
+
+// setEnd notes the end of a thread claimed here. It never goes back: an older
+// append may be answered later than a newer one.
+func (l *Log) setEnd(key events.ThreadKey, e end) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if old, ok := l.ends[key]; !ok || old.seq < e.seq {
+		l.ends[key] = e
+	}
+}
+
+// Post implements [events.Log].
+func (l *Log) Post(ctx context.Context, key events.ThreadKey, env events.Envelope) (seq events.Seq, err error) {
+	if env.Data == nil || !events.Postable(env.Data.Kind()) {
+		return 0, fmt.Errorf("post to thread=%s: %w", key.Thread, events.ErrNotPosted)
+	}
+	err = l.submit(ctx, func(b *batch) (refusal, failure error) {
+		state, err := b.thread(key)
+		if err != nil {
+			return nil, err
+		}
+		if state == nil || state.last == 0 {
+			return fmt.Errorf("post to thread=%s: %w", key.Thread, events.ErrNotFound), nil
+		}
+		envs := []events.Envelope{env}
+		if err := events.Stamp(envs, key, state.last, state.lastTime, time.Now()); err != nil {
+			return err, nil
+		}
+		bodies, err := encode(envs)
+		if err != nil {
+			return err, nil
+		}
+		seq = envs[0].Seq
+		return nil, b.add(state, envs, bodies)
+	})
+	if err != nil {
+		return 0, err
+	}
+	return seq, nil
+}
+
+// Holder implements [events.Log].
+func (l *Log) Holder(ctx context.Context, key events.ThreadKey) (owner events.Owner, since time.Time, err error) {
+	var ownerFile string
+	err = l.read(ctx, func(c *conn) error {
+		return c.query(`SELECT owner, owner_file, claimed_ns FROM threads WHERE tenant = ? AND thread = ? AND owner <> ''`,
+			[]any{string(key.Tenant), string(key.Thread)}, func(row []driver.Value) (bool, error) {
+				owner, ownerFile = events.Owner(row[0].(string)), row[1].(string)
+				since = time.Unix(0, row[2].(int64)).UTC()
+				return false, nil
+			})
+	})
+	if err != nil || owner == "" {
+		return "", time.Time{}, err
+	}
+	if alive, err := l.owners.alive(ownerFile); err != nil || !alive {
+		return "", time.Time{}, err
+	}
+	return owner, since, nil
+}
+
+// Close implements [events.Log].
+func (l *Log) Close() error {
+	l.closeOnce.Do(func() {
+		close(l.closing)
+		<-l.committer.stopped
+		var errs []error
+		for range cap(l.readers) {
+			errs = append(errs, (<-l.readers).close())
+		}
+		errs = append(errs, l.committer.conn.close(), l.owners.close())
+		l.closeErr = errors.Join(errs...)
+	})
+	return l.closeErr
+}

@@ -1,0 +1,106 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/pressly/goose/v3"
+	sqlite3 "modernc.org/sqlite"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// applicationID marks our files: "cnvn".
+const applicationID = 1668183662
+
+// newestSchema is the number of the last migration of this build.
+const newestSchema = 1
+
+// prepareFile checks an existing file and brings it, or a fresh one, to the
+// newest schema. One process at a time does so.
+func prepareFile(ctx context.Context, path string) error {
+	c, err := openConn(path, "busy_timeout = 10000")
+	if err != nil {
+		return err
+	}
+	version, err := inspect(c, path)
+	if err == nil && version < newestSchema {
+		err = migrate(ctx, c, path)
+	}
+	return errors.Join(err, c.close())
+}
+
+// inspect gives the schema version of the file, 0 for a fresh one.
+func inspect(c *conn, path string) (version int64, err error) {
+	tables, err := c.number("SELECT count(*) FROM sqlite_schema")
+	if err != nil || tables == 0 {
+		return 0, err
+	}
+	id, err := c.number("PRAGMA application_id")
+	if err != nil {
+		return 0, err
+	}
+	if id != applicationID {
+		return 0, fmt.Errorf("it belongs to another program: %w", ErrNotOurs)
+	}
+	version, err = c.number("SELECT max(version_id) FROM goose_db_version")
+	if err != nil {
+		return 0, err
+	}
+	if version > newestSchema {
+		return 0, fmt.Errorf("its schema is version %d, this build knows %d: %w", version, newestSchema, ErrNewerSchema)
+	}
+	return version, quickCheck(c, path)
+}
+
+// quickCheck reads a small file whole, so that damage shows before it spreads. A
+// large one would take too long; there SQLite finds damage when it meets it.
+func quickCheck(c *conn, path string) error {
+	info, err := os.Stat(path)
+	if err != nil || info.Size() > checkedBytes {
+		return err
+	}
+	finding := ""
+	err = c.query("PRAGMA quick_check(1)", nil, func(row []driver.Value) (bool, error) {
+		finding, _ = row[0].(string)
+		return false, nil
+	})
+	if err == nil && finding != "ok" {
+		err = fmt.Errorf("%s: %w", finding, ErrDamaged)
+	}
+	return err
+}
+
+// migrate sets the write-ahead log and our mark, which the file remembers, before
+// any table is made, and runs the migrations that are missing.
+func migrate(ctx context.Context, c *conn, path string) (err error) {
+	if err := c.exec("PRAGMA journal_mode = WAL"); err != nil {
+		return err
+	}
+	if err := c.exec(fmt.Sprintf("PRAGMA application_id = %d", applicationID)); err != nil {
+		return err
+	}
+	connector, err := sqlite3.NewConnector(dsn(path))
+	if err != nil {
+		return err
+	}
+	db := sql.OpenDB(connector)
+	defer func() { err = errors.Join(err, db.Close()) }()
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return err
+	}
+	provider, err := goose.NewProvider(goose.DialectSQLite3, db, files, goose.WithDisableGlobalRegistry(true))
+	if err != nil {
+		return err
+	}
+	_, err = provider.Up(ctx)
+	return err
+}
