@@ -1,6 +1,7 @@
 package document
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/convene-run/convene/events"
@@ -36,7 +37,7 @@ func (d *Document) RenderAttributed() string {
 		return d.RenderClean()
 	}
 	text, _ := d.render(func(entry Entry) string {
-		return "From " + strings.Join(words(authors[entry.ID]), " and ") + ":\n\n"
+		return "From " + inSentence(authors[entry.ID]) + ":\n\n"
 	}, nil)
 	return text
 }
@@ -71,6 +72,15 @@ func (d *Document) render(before func(Entry) string, trace func(events.EntryID) 
 		out.WriteByte('\n')
 	}
 	return out.String(), segments
+}
+
+// inSentence is "a", "a and b", "a, b and c".
+func inSentence(authors []events.AgentID) string {
+	last := len(authors) - 1
+	if last == 0 {
+		return string(authors[0])
+	}
+	return fmt.Sprintf("%s and %s", join(authors[:last]), authors[last])
 }
 
 // shifted moves segments behind that many bytes.

@@ -11,7 +11,8 @@ import (
 // those live ones that the facilitator has been shown. In the content,
 // {{entry:12}} stands for the text of entry 12; an entry that is not referred to
 // counts as rewritten. Entries that shown denies stay where they are and are
-// named in the result, so that nothing is lost unread.
+// named in the result, so that nothing is lost unread. Who wrote the new entry
+// knows it: from then on shown should affirm it.
 //
 // Result and error are for the model; past a bound the error is a [*LimitError].
 func (d *Document) Consolidate(w Write, shown func(events.EntryID) bool, bounds Bounds) (events.DocumentUpdated, string, error) {
@@ -20,6 +21,10 @@ func (d *Document) Consolidate(w Write, shown func(events.EntryID) bool, bounds 
 		return events.DocumentUpdated{}, "", err
 	}
 	if err := d.layout.check(w.Place); err != nil {
+		return events.DocumentUpdated{}, "", err
+	}
+	// What is too long as it stands is not worth searching for references.
+	if err := bounds.entry(len(content)); err != nil {
 		return events.DocumentUpdated{}, "", err
 	}
 	seen, unseen, err := d.candidates(w.Place, shown)

@@ -115,12 +115,12 @@ func trimBlankLines(text string) string {
 // bounded checks a write of one entry of size bytes that changes the number of
 // live entries and their bytes by these.
 func (d *Document) bounded(size, entries, bytes int, b Bounds) error {
-	maxEntry := orDefault(b.MaxEntryBytes, DefaultMaxEntryBytes)
+	if err := b.entry(size); err != nil {
+		return err
+	}
 	maxDocument := orDefault(b.MaxDocumentBytes, DefaultMaxDocumentBytes)
 	maxEntries := orDefault(b.MaxEntries, DefaultMaxEntries)
 	switch {
-	case size > maxEntry:
-		return &LimitError{"max_entry_bytes", maxEntry, size, "Write a shorter text, or several entries."}
 	case entries > 0 && d.live+entries > maxEntries:
 		return &LimitError{"max_entries", maxEntries, d.live + entries, "The document is full: finish with what is there."}
 	case bytes > 0 && d.liveBytes+bytes > maxDocument:
@@ -129,6 +129,14 @@ func (d *Document) bounded(size, entries, bytes int, b Bounds) error {
 		return &LimitError{"max_entries", historyFactor * maxEntries, len(d.entries) + 1, "The document was changed too often: finish with what is there."}
 	case d.writtenBytes+size > historyFactor*maxDocument:
 		return &LimitError{"max_document_bytes", historyFactor * maxDocument, d.writtenBytes + size, "The document was changed too often: finish with what is there."}
+	}
+	return nil
+}
+
+// entry checks the size of one entry.
+func (b Bounds) entry(size int) error {
+	if limit := orDefault(b.MaxEntryBytes, DefaultMaxEntryBytes); size > limit {
+		return &LimitError{"max_entry_bytes", limit, size, "Write a shorter text, or several entries."}
 	}
 	return nil
 }
