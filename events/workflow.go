@@ -44,10 +44,15 @@ type WorkflowStarted struct {
 	fact
 	// Message is the user's request, byte for byte.
 	Message string `json:"message"`
+	// Prompt is what the facilitator is asked where that is not Message itself: the
+	// team's request template, filled.
+	Prompt string `json:"prompt,omitempty"`
 	// Team is the name of the team.
 	Team string `json:"team"`
 	// Agents lists the team's agents, the facilitator first.
 	Agents []AgentCard `json:"agents"`
+	// Layout is the layout of the shared document, as package document writes it.
+	Layout json.RawMessage `json:"layout,omitempty"`
 	// Config is the resolved configuration: team, prompts, tools, limits. The
 	// runner writes it and reads it back on resume; nothing else interprets it.
 	Config json.RawMessage `json:"config,omitempty"`

@@ -181,7 +181,10 @@ func (c *call) attempt(target Target) (err error) {
 	defer func() { settle() }()
 
 	c.attempts++
-	err = errConsumerStopped // what holds if the consumer panics
+	err = errConsumerStopped // what holds if the consumer stops or panics
+	if !c.yield(Delta{Sent: c.attempts}, nil) {
+		return err
+	}
 	for delta, failure := range target.Endpoint.Client.Stream(c.ctx, c.req) {
 		if failure != nil {
 			err = failure

@@ -69,6 +69,9 @@ const (
 
 // Delta is one piece of a reply. Exactly one of its parts is set.
 type Delta struct {
+	// Sent is the number of the attempt, from 1, whose request goes out now: the wait
+	// for the limiter is over. Only [Caller] sends it.
+	Sent int
 	// Text and Reasoning are new text.
 	Text      string
 	Reasoning string

@@ -1,0 +1,184 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/thread"
+)
+
+// advancing is a turn whose calls are to be brought closer to their results.
+type advancing struct {
+	id    events.ModelCallID
+	calls []events.ToolCall
+	// early is set while the turn is still streaming: calls are then those so far.
+	early *events.Early
+	// refuse answers every call with the reason why none is run.
+	refuse bool
+}
+
+// pending is a call whose start is in the log and whose result is not.
+type pending struct {
+	index int
+	run   func(context.Context) error
+}
+
+// advance runs the calls of a turn in their order: a decision is made at once, and
+// slow calls that stand side by side are returned to be run together. It stops
+// before a decision that stands behind slow calls, to be called again when those
+// have ended.
+func (l *Loop) advance(tx *thread.Tx, a advancing) []pending {
+	var start []pending
+	for i, tc := range a.calls {
+		call := l.callState(tx, i)
+		if call != nil && call.Done {
+			continue
+		}
+		in := Invocation{
+			Agent: l.Spec.ID, Dispatch: l.ID, Tool: tc.Name,
+			Ref: events.CallRef{
+				ModelCall: a.id, Index: i, CallID: tc.ID, Arguments: tc.Arguments, Extra: tc.Extra, Early: a.early,
+			},
+		}
+		tool, err := l.check(a, i, tc)
+		if err != nil && (call == nil || !call.Started) {
+			l.refuse(tx, tool, in, err)
+			continue
+		}
+		switch handler := tool.Handler.(type) {
+		case Pure:
+			if len(start) > 0 {
+				return start
+			}
+			l.finish(tx, in, l.decide(tx, handler, in))
+		case Dispatch:
+			if p, open := l.openDispatch(tx, handler, call, in); open {
+				start = append(start, p)
+			}
+		case External:
+			if p, open := l.openExternal(tx, handler, call, in); open {
+				start = append(start, p)
+			}
+		}
+	}
+	return start
+}
+
+// callState gives what the log knows of the call, nil for nothing.
+func (l *Loop) callState(tx *thread.Tx, index int) *thread.Call {
+	turn := tx.Run.Conversation(l.ID).Turn()
+	if turn == nil {
+		return nil
+	}
+	return turn.Call(index)
+}
+
+func (l *Loop) check(a advancing, index int, tc events.ToolCall) (compiled, error) {
+	tool, err := l.Spec.Tools.check(tc)
+	switch {
+	case a.refuse:
+		return tool, fmt.Errorf("%s was not run: this is the last turn, and its text is the answer", tc.Name)
+	case err == nil && index >= l.Spec.MaxToolCalls:
+		return tool, fmt.Errorf("%s was not run: at most %d tools are run in one turn. Call it again in the next", tc.Name, l.Spec.MaxToolCalls)
+	}
+	return tool, err
+}
+
+// refuse answers a call that is not run. Dispatch tools have an event of their own
+// for it.
+func (l *Loop) refuse(tx *thread.Tx, tool compiled, in Invocation, reason error) {
+	if _, dispatch := tool.Handler.(Dispatch); dispatch {
+		tx.Emit(l.Spec.ID, l.ID, events.DispatchRefused{
+			Tool: in.Tool, Result: Refuse(reason).Text, CallRef: in.Ref,
+		})
+		return
+	}
+	l.finish(tx, in, Refuse(reason))
+}
+
+// finish records a result.
+func (l *Loop) finish(tx *thread.Tx, in Invocation, result Result) {
+	tx.Emit(l.Spec.ID, l.ID, events.ToolCallDone{
+		Agent: l.Spec.ID, Tool: in.Tool, Result: l.bound(result.Text), Phase: "complete",
+		Failed: result.Failed, ShownEntries: result.Shown, CallRef: in.Ref,
+	})
+}
+
+// bound keeps a result within its bound, and says so where it was over.
+func (l *Loop) bound(text string) string {
+	if max := l.Spec.MaxResultBytes; max > 0 && len(text) > max {
+		return clip(text, max) + fmt.Sprintf("\n[cut: %d of %d bytes shown]", max, len(text))
+	}
+	return text
+}
+
+// decide runs a decision. A panic in it is a result, not the end of the run.
+func (l *Loop) decide(tx *thread.Tx, handler Pure, in Invocation) (result Result) {
+	defer func() {
+		if p := recover(); p != nil {
+			result = l.panicked(tx, in, p)
+		}
+	}()
+	return handler(tx, in)
+}
+
+func (l *Loop) panicked(tx *thread.Tx, in Invocation, p any) Result {
+	tx.Emit(l.Spec.ID, l.ID, events.Warning{
+		Code: events.WarnToolPanicked, Message: fmt.Sprintf("The tool %s panicked: %v", in.Tool, p),
+	})
+	return Result{Text: "Error: " + in.Tool + " failed inside. Go on without it.", Failed: true}
+}
+
+func (l *Loop) openDispatch(tx *thread.Tx, handler Dispatch, call *thread.Call, in Invocation) (pending, bool) {
+	var id events.DispatchID
+	if call != nil && call.Started {
+		id = call.Dispatch
+	} else {
+		var refusal string
+		if id, refusal = handler(tx, in); refusal != "" {
+			tx.Emit(l.Spec.ID, l.ID, events.DispatchRefused{Tool: in.Tool, Result: refusal, CallRef: in.Ref})
+			return pending{}, false
+		}
+	}
+	return pending{in.Ref.Index, func(ctx context.Context) error { return l.Dispatcher.Dispatch(ctx, id) }}, true
+}
+
+func (l *Loop) openExternal(tx *thread.Tx, handler External, call *thread.Call, in Invocation) (pending, bool) {
+	resumed := call != nil && call.Started && !l.running[in.Ref.Index]
+	switch {
+	case resumed && handler.Effect != events.EffectPure && handler.Effect != events.EffectIdempotent:
+		tx.Emit(l.Spec.ID, l.ID, events.Warning{
+			Code: events.WarnOutcomeUnknown, Message: in.Tool + " was under way when the process died.",
+		})
+		l.finish(tx, in, Result{Text: "Outcome unknown: the process died during this call. Check before repeating it.", Failed: true})
+		return pending{}, false
+	case call == nil || !call.Started:
+		tx.Emit(l.Spec.ID, l.ID, events.ToolStarted{Tool: in.Tool, Effect: handler.Effect, CallRef: in.Ref})
+	}
+	return pending{in.Ref.Index, func(ctx context.Context) error { return l.external(ctx, handler, in) }}, true
+}
+
+// external runs the call and records its result.
+func (l *Loop) external(ctx context.Context, handler External, in Invocation) error {
+	text, err := func() (text string, err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("%s failed inside: %v", in.Tool, p)
+			}
+		}()
+		return handler.Call(ctx, in)
+	}()
+	if ctx.Err() != nil && context.Cause(ctx) == ErrSuspended {
+		return ErrSuspended
+	}
+	result := Result{Text: text}
+	if err != nil {
+		result = Refuse(err)
+	}
+	return l.Journal.Do(func(tx *thread.Tx) {
+		if call := l.callState(tx, in.Ref.Index); call != nil && !call.Done {
+			l.finish(tx, in, result)
+		}
+	})
+}

@@ -1,0 +1,89 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/llm"
+	"github.com/convene-run/convene/thread"
+)
+
+// compactAt is the share of the window, in percent, at which a history is
+// compacted: the rest must hold the reply and the error of our estimate.
+const compactAt = 75
+
+// assumedWindowTokens is taken for a window that nobody told us when an endpoint
+// refuses a request as too long: the smallest that is common.
+const assumedWindowTokens = 8192
+
+const (
+	compactPrompt = "Summarize the work above for yourself: what was asked, what was done and decided, " +
+		"which ids and results still matter, what is left. Write at most 600 words, plain text."
+	summaryIntroduction = "Summary of the conversation so far, which was too long to keep:\n\n"
+)
+
+// mustCompact reports whether the request is over the model's window, as far as we
+// know, and has a history that can be made shorter.
+func (l *Loop) mustCompact(req llm.Request) bool {
+	if len(req.Messages) <= len(l.opening)+1 {
+		return false
+	}
+	if l.outgrown == req.Call {
+		return true
+	}
+	window := l.Spec.WindowTokens
+	return window > 0 && tokens(requestBytes(req)) > int64(window*compactAt/100)
+}
+
+// compact replaces the history by a summary that the model writes.
+func (l *Loop) compact(ctx context.Context, req llm.Request) error {
+	window := l.Spec.WindowTokens
+	if window == 0 {
+		window = assumedWindowTokens
+	}
+	through := req.Call
+	ask := llm.Request{
+		Run: l.Run, Call: through + "c", Priority: l.Priority,
+		Messages: []events.Message{
+			req.Messages[0],
+			{Role: events.RoleUser, Content: transcript(req.Messages[1:], window*bytesPerToken/2) + "\n\n" + compactPrompt},
+		},
+	}
+	reservation, err := l.Governor.Admit(ctx, Estimate{Usage: estimateUsage(ask, events.Reply{}), Target: l.target()})
+	if err != nil {
+		return l.refused(err, false)
+	}
+	t := &turn{id: ask.Call, wrapUp: true}
+	l.Live.call(t.id)
+	if err := l.stream(ctx, ask, t); err != nil {
+		reservation.Settle(brokenUsage(ask, t), nil)
+		return l.fail(fmt.Errorf("summarize the history: %w", err))
+	}
+	reservation.Settle(t.done.Usage, t.done.CostUSD)
+	return l.Journal.Do(func(tx *thread.Tx) {
+		done := t.done
+		tx.Emit(l.Spec.ID, l.ID, events.ModelCalled{
+			ID: t.id, Provider: done.Provider, Model: done.Model, Reply: done.Reply, Purpose: "compact",
+			Usage: done.Usage, CostUSD: done.CostUSD, Attempts: done.Attempts,
+			QueuedMS: milliseconds(done.Queued), RetriedMS: milliseconds(done.Retried),
+			FirstTokenMS: milliseconds(done.FirstToken), TotalMS: milliseconds(done.Total),
+		})
+		tx.Emit(l.Spec.ID, l.ID, events.HistoryCompacted{ThroughTurn: through, Summary: done.Reply.Text})
+	})
+}
+
+// transcript writes messages as text of about max bytes: each is clipped alike.
+func transcript(messages []events.Message, max int) string {
+	each := max / len(messages)
+	var b strings.Builder
+	for i := range messages {
+		m := &messages[i]
+		fmt.Fprintf(&b, "[%s] %s\n", m.Role, clip(m.Content, each))
+		for j := range m.ToolCalls {
+			fmt.Fprintf(&b, "[%s calls %s] %s\n", m.Role, m.ToolCalls[j].Name, clip(m.ToolCalls[j].Arguments, each))
+		}
+	}
+	return b.String()
+}

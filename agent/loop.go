@@ -1,0 +1,212 @@
+package agent
+
+import (
+	"context"
+	"errors"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/llm"
+	"github.com/convene-run/convene/thread"
+)
+
+// Loop drives one agent from wherever the log says it is to its end. Its fields
+// do not change while it runs; a Loop runs once.
+type Loop struct {
+	Spec *Spec
+	Role Role
+	// ID is the agent's dispatch, "" for the facilitator.
+	ID       events.DispatchID
+	Run      events.RunID
+	Priority llm.Priority
+
+	Journal  Journal
+	Caller   Caller
+	Governor Governor
+	// Dispatcher drives what dispatch tools open. An agent without such tools needs
+	// none.
+	Dispatcher Dispatcher
+	// Live shows what the agent does now. It may be nil.
+	Live *Live
+
+	opening []events.Message
+	// outgrown is the turn whose request was refused as too long.
+	outgrown events.ModelCallID
+	group    *errgroup.Group
+	// running are the slow calls of the turn under way that this process drives, by
+	// index.
+	running map[int]bool
+}
+
+// Drive runs the loop. It returns nil once the role is over, ErrSuspended when the
+// run is being parked, and else the store's error: what fails below an agent ends
+// up in the log.
+func (l *Loop) Drive(ctx context.Context) error {
+	defer l.Live.done()
+	for {
+		step, req, err := l.next(ctx)
+		if err == nil {
+			switch step.(type) {
+			case Stop:
+				return nil
+			case RunAgain:
+				err = l.ask(ctx, req, false)
+			case WrapUp:
+				err = l.ask(ctx, req, true)
+			}
+		}
+		if err != nil {
+			// Nobody is left behind: what was launched ends before Drive does.
+			_ = l.wait()
+			return err
+		}
+	}
+}
+
+// ask makes the next turn, or first the room for it.
+func (l *Loop) ask(ctx context.Context, req llm.Request, wrapUp bool) error {
+	if l.mustCompact(req) {
+		return l.compact(ctx, req)
+	}
+	return l.turn(ctx, req, wrapUp)
+}
+
+// next finishes what the log says is unfinished and gives the next model call.
+func (l *Loop) next(ctx context.Context) (NextStep, llm.Request, error) {
+	for {
+		var (
+			step    NextStep
+			req     llm.Request
+			start   []pending
+			waiting bool
+		)
+		err := l.Journal.Do(func(tx *thread.Tx) {
+			step, start, waiting = Stop{}, nil, false
+			if l.Role.Over(tx.Run) {
+				return
+			}
+			if tx.Run.Cancelled {
+				l.Role.Fail(tx, ErrCancelled)
+				return
+			}
+			conv := tx.Run.Conversation(l.ID)
+			if turn := conv.Turn(); turn != nil {
+				start = l.resolve(tx, conv, turn)
+				waiting = conv.Turn() != nil
+				if waiting {
+					return
+				}
+			}
+			step = l.Role.Prepare(tx, conv, nil)
+			if _, stop := step.(Stop); !stop {
+				req = l.request(tx.Run, conv)
+			}
+		})
+		if err != nil || !waiting {
+			return step, req, err
+		}
+		if err := l.runSlow(ctx, start); err != nil {
+			return nil, req, err
+		}
+	}
+}
+
+// resolve brings a turn that was found in the log closer to its end: the result
+// are the calls to run before it can be.
+func (l *Loop) resolve(tx *thread.Tx, conv *thread.Conversation, turn *thread.Turn) []pending {
+	if !turn.Called {
+		reply := turn.Interrupted()
+		tx.Emit(l.Spec.ID, l.ID, events.Warning{
+			Code:    events.WarnStreamInterrupted,
+			Message: "The reply broke off after calls of it had started; those calls are the turn.",
+		})
+		tx.Emit(l.Spec.ID, l.ID, events.ModelCalled{
+			ID: turn.ID, Model: l.target().Model, Reply: reply, Interrupted: true, Attempts: 1,
+			Usage: estimateUsage(l.request(tx.Run, conv), reply),
+		})
+		turn = conv.Turn()
+		if turn == nil {
+			return nil
+		}
+	}
+	return l.advance(tx, advancing{id: turn.ID, calls: calls(turn)})
+}
+
+func calls(turn *thread.Turn) []events.ToolCall {
+	list := make([]events.ToolCall, len(turn.Calls))
+	for i := range turn.Calls {
+		list[i] = turn.Calls[i].ToolCall
+	}
+	return list
+}
+
+// request builds the next model call from the configuration and the history.
+func (l *Loop) request(run *thread.Run, conv *thread.Conversation) llm.Request {
+	if l.opening == nil {
+		l.opening = append([]events.Message{{Role: events.RoleSystem, Content: l.Spec.System}}, l.Role.Opening(run)...)
+	}
+	history := conv.Messages()
+	messages := make([]events.Message, 0, len(l.opening)+len(history)+1)
+	messages = append(messages, l.opening...)
+	if summary := conv.Summary(); summary != "" {
+		messages = append(messages, events.Message{Role: events.RoleUser, Content: summaryIntroduction + summary})
+	}
+	messages = append(messages, history...)
+	return llm.Request{
+		Messages: messages, Tools: l.Spec.Tools.Specs(), Temperature: l.Spec.Temperature,
+		Run: l.Run, Call: conv.NextTurn(), Priority: l.Priority,
+	}
+}
+
+// target is whom the agent asks first.
+func (l *Loop) target() llm.Target {
+	if len(l.Spec.Route) == 0 {
+		return llm.Target{Endpoint: &llm.Endpoint{}}
+	}
+	return l.Spec.Route[0]
+}
+
+// runSlow runs the calls and those that started before them, and waits for all.
+func (l *Loop) runSlow(ctx context.Context, start []pending) error {
+	l.launch(ctx, start)
+	return l.wait()
+}
+
+// launch starts what is not running yet. Neighbours run together.
+func (l *Loop) launch(ctx context.Context, start []pending) {
+	for _, p := range start {
+		if l.running[p.index] {
+			continue
+		}
+		if l.group == nil {
+			l.group, l.running = &errgroup.Group{}, map[int]bool{}
+		}
+		l.running[p.index] = true
+		l.group.Go(func() error { return p.run(ctx) })
+	}
+}
+
+// wait returns when all calls that were launched have ended. Of several errors a
+// store's weighs more than a suspension.
+func (l *Loop) wait() error {
+	if l.group == nil {
+		return nil
+	}
+	l.Live.phase(PhaseTools)
+	err := l.group.Wait()
+	l.group, l.running = nil, nil
+	return err
+}
+
+// fail ends the agent with closing facts, unless the run is being parked.
+func (l *Loop) fail(cause error) error {
+	if errors.Is(cause, ErrSuspended) {
+		return ErrSuspended
+	}
+	return l.Journal.Do(func(tx *thread.Tx) {
+		if !l.Role.Over(tx.Run) {
+			l.Role.Fail(tx, cause)
+		}
+	})
+}

@@ -1,0 +1,91 @@
+package facilitator
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/convene-run/convene/agent"
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/llm"
+	"github.com/convene-run/convene/team"
+	"github.com/convene-run/convene/thread"
+)
+
+// fruitless is how many dispatches of a specialist for the same tasks may end
+// without anything written or done before the next is refused: one to fail, one to
+// try again.
+const fruitless = 2
+
+// DispatchPrefix begins the names of dispatch tools. They emit no tool_call.
+const DispatchPrefix = "call_"
+
+func (t tools) dispatch(s team.Specialist) agent.Tool {
+	return agent.Tool{
+		Tool: llm.Tool{
+			Name:        DispatchPrefix + string(s.ID),
+			Description: "Has the specialist " + string(s.ID) + " work on tasks and waits for its summary. " + s.Description,
+			Parameters: agent.Parameters(
+				agent.Property{Name: "task_ids", Required: true, Schema: agent.List(agent.Integer(""), "Ids of tasks that are assigned to "+string(s.ID)+".")},
+				agent.Property{Name: "message", Required: true, Schema: agent.Text("A short instruction. The texts of the tasks are known to the specialist.")},
+			),
+		},
+		Handler: agent.Dispatch(func(tx *thread.Tx, in agent.Invocation) (events.DispatchID, string) {
+			return t.open(tx, in, s)
+		}),
+	}
+}
+
+// open decides whether the dispatch may begin.
+func (t tools) open(tx *thread.Tx, in agent.Invocation, s team.Specialist) (events.DispatchID, string) {
+	var args struct {
+		TaskIDs []events.TaskID `json:"task_ids"`
+		Message string          `json:"message"`
+	}
+	if err := in.Decode(&args); err != nil {
+		return "", agent.Refuse(err).Text
+	}
+	if err := t.mayDispatch(tx, s.ID, args.TaskIDs); err != nil {
+		return "", agent.Refuse(err).Text
+	}
+	id := tx.Run.Thread().NextDispatch()
+	tx.Emit(s.ID, id, events.AgentStarted{
+		Agent: s.ID, DisplayName: s.DisplayName, TaskIDs: args.TaskIDs, Message: args.Message,
+		Tool: in.Tool, CallRef: in.Ref,
+	})
+	return id, ""
+}
+
+func (t tools) mayDispatch(tx *thread.Tx, who events.AgentID, ids []events.TaskID) error {
+	run := tx.Run
+	if err := run.Board.Assignable(who, ids); err != nil {
+		return err
+	}
+	busy := run.Busy()
+	for _, id := range ids {
+		if d, ok := busy[id]; ok {
+			return fmt.Errorf("task %d is being worked on in dispatch %s: wait for its result", id, d)
+		}
+	}
+	if max := t.team.Limits.MaxDispatches; len(run.Dispatches) >= max {
+		if !run.LimitMet(team.LimitMaxDispatches) {
+			tx.Emit(events.FacilitatorID, "", events.LimitReached{
+				Limit: team.LimitMaxDispatches, Value: float64(max), Used: float64(len(run.Dispatches) + 1),
+				Consequence: "No specialist is dispatched any more, and the model was told so.",
+			})
+		}
+		return fmt.Errorf("this run has made its %d dispatches. Finish with what the document holds and name what is missing", max)
+	}
+	if n := run.Fruitless(who, ids); n >= fruitless {
+		return fmt.Errorf("%s was dispatched %d times for task %s and wrote nothing. Do not repeat it: change the plan, "+
+			"give the work to another specialist, or answer without it", who, n, taskList(ids))
+	}
+	return nil
+}
+
+func taskList(ids []events.TaskID) string {
+	parts := make([]string, len(ids))
+	for i, id := range ids {
+		parts[i] = fmt.Sprint(id)
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,119 @@
+package facilitator
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/team"
+	"github.com/convene-run/convene/thread"
+)
+
+// Ending is what the log does not say about how a run ends.
+type Ending struct {
+	Failed bool
+	// Reason says in words why there is no answer of the facilitator's.
+	Reason string
+}
+
+// endingLimits are the bounds that end a run or cut it short. The others only
+// refuse something.
+var endingLimits = []events.Limit{
+	team.LimitMaxTokens, team.LimitMaxCostUSD, team.LimitMaxTime, team.LimitMaxFacilitatorTurns,
+	team.LimitMaxEmptyReplies, team.LimitMaxReplyBytes,
+}
+
+// Cancel records that the run is cancelled and finishes it.
+func Cancel(tx *thread.Tx, reason string) {
+	if reason == "" && tx.Run.CancelRequested != nil {
+		reason = tx.Run.CancelRequested.Reason
+	}
+	if !tx.Run.Cancelled {
+		tx.Emit("", "", events.RunCancelled{Reason: reason})
+	}
+	Finish(tx, Ending{Reason: reason})
+}
+
+// Finish closes the run with workflow_finished, which names all that is missing.
+// Dispatches that are still open are closed first.
+func Finish(tx *thread.Tx, ending Ending) {
+	run := tx.Run
+	for _, d := range run.Dispatches {
+		if d.Finish == nil {
+			tx.Emit(d.Start.Agent, d.ID, events.AgentFinished{
+				Agent: d.Start.Agent, DisplayName: d.Start.DisplayName, CallID: d.Start.CallID,
+				Status: events.OutcomeCancelled, Error: "the run ended", Result: "Cancelled: the run ended.",
+				ElapsedMS: tx.Now.Sub(d.Started).Milliseconds(),
+			})
+		}
+	}
+	finished := events.WorkflowFinished{
+		Tasks: run.Board.Tasks(), DocumentVersions: run.Document.Versions(),
+		Limit: endingLimit(run), MissingTasks: run.Board.Open(""),
+		Usage: run.Usage, CostUSD: run.CostUSD, ModelCalls: run.ModelCalls, DrivenMS: run.Driven.Milliseconds(),
+	}
+	finished.Status, finished.Reason = verdict(run, ending, finished)
+	tx.Emit("", "", finished)
+}
+
+func endingLimit(run *thread.Run) events.Limit {
+	for _, l := range run.Limits {
+		if slices.Contains(endingLimits, l.Limit) {
+			return l.Limit
+		}
+	}
+	return ""
+}
+
+func verdict(run *thread.Run, ending Ending, finished events.WorkflowFinished) (events.Status, string) {
+	var reasons []string
+	if ending.Reason != "" {
+		reasons = append(reasons, ending.Reason)
+	}
+	for _, l := range run.Limits {
+		if l.Limit == finished.Limit {
+			reasons = append(reasons, fmt.Sprintf("the bound %s=%.6g was reached", l.Limit, l.Value))
+			break
+		}
+	}
+	if missing := missingWork(run, finished.MissingTasks); missing != "" {
+		reasons = append(reasons, missing)
+	}
+	reason := strings.Join(reasons, "; ")
+	switch {
+	case run.Cancelled:
+		return events.StatusCancelled, reason
+	case ending.Failed:
+		return events.StatusFailed, reason
+	case reason != "":
+		return events.StatusDegraded, reason
+	}
+	return events.StatusCompleted, ""
+}
+
+// missingWork names the open tasks and the failures behind them.
+func missingWork(run *thread.Run, open []events.TaskID) string {
+	if len(open) == 0 {
+		return ""
+	}
+	var parts []string
+	for _, id := range open {
+		task, _ := run.Board.Task(id)
+		part := fmt.Sprintf("task %d (%s)", id, task.AssignedTo)
+		if why := lastFailure(run, id); why != "" {
+			part += ": " + why
+		}
+		parts = append(parts, part)
+	}
+	return fmt.Sprintf("%d of %d tasks stayed open: %s", len(open), len(run.Board.Tasks()), strings.Join(parts, "; "))
+}
+
+func lastFailure(run *thread.Run, id events.TaskID) string {
+	for _, d := range slices.Backward(run.Dispatches) {
+		if slices.Contains(d.Start.TaskIDs, id) && d.Finish != nil {
+			return d.Finish.Error
+		}
+	}
+	return ""
+}

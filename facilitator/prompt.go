@@ -1,0 +1,35 @@
+package facilitator
+
+import (
+	_ "embed"
+	"strings"
+	"text/template"
+
+	"github.com/convene-run/convene/team"
+)
+
+var (
+	//go:embed prompt.md
+	promptText string
+	//go:embed solo.md
+	soloText string
+
+	prompt = template.Must(template.New("facilitator").Parse(promptText))
+	solo   = template.Must(template.New("solo").Parse(soloText))
+)
+
+// System gives the facilitator's system prompt: the same bytes for every run of a
+// team.
+func System(t *team.Team) (string, error) { return render(prompt, t) }
+
+// SoloSystem gives the system prompt of a run with a single agent.
+func SoloSystem(t *team.Team) (string, error) { return render(solo, t) }
+
+func render(text *template.Template, t *team.Team) (string, error) {
+	var b strings.Builder
+	err := text.Execute(&b, map[string]any{
+		"DisplayName": t.Facilitator.DisplayName, "Prompt": strings.TrimSpace(t.Facilitator.Prompt),
+		"Specialists": t.Specialists, "MaxTasks": t.Limits.MaxTasks,
+	})
+	return b.String(), err
+}

@@ -1,0 +1,141 @@
+package facilitator
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/convene-run/convene/agent"
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/llm"
+	"github.com/convene-run/convene/team"
+	"github.com/convene-run/convene/thread"
+)
+
+// Reasons of the messages that the engine writes to the facilitator.
+const (
+	nudgeEmpty     = "empty_reply"
+	nudgeOpenTasks = "open_tasks"
+	nudgeWrapUp    = "wrap_up"
+)
+
+// Role is what makes an agent the facilitator, or the only agent of a solo run.
+// Its end is the end of the run.
+type Role struct {
+	displayName string
+	limits      team.Limits
+	message     string
+}
+
+// NewRole gives the facilitator's role in a run; message is what it is asked.
+func NewRole(t *team.Team, message string) *Role {
+	return &Role{displayName: t.Facilitator.DisplayName, limits: t.Limits, message: message}
+}
+
+// Over reports whether the run has finished.
+func (r *Role) Over(run *thread.Run) bool { return run.Status.Over() }
+
+// Opening is the user's request.
+func (r *Role) Opening(*thread.Run) []events.Message {
+	return []events.Message{{Role: events.RoleUser, Content: r.message}}
+}
+
+// Prepare nudges, wraps up at a bound, and ends the run when wrapping up brought
+// no answer.
+func (r *Role) Prepare(tx *thread.Tx, conv *thread.Conversation, limit *agent.LimitError) agent.NextStep {
+	if conv.Nudges(nudgeWrapUp) > 0 {
+		if conv.TurnsSince(nudgeWrapUp) == 0 && limit == nil {
+			return agent.WrapUp{}
+		}
+		r.answerWithout(tx, "the facilitator did not answer in its last turn")
+		return agent.Stop{}
+	}
+	if turns := conv.Turns(); limit == nil && turns >= r.limits.MaxFacilitatorTurns-1 {
+		limit = &agent.LimitError{
+			Limit: team.LimitMaxFacilitatorTurns, Value: float64(r.limits.MaxFacilitatorTurns), Used: float64(turns + 1),
+		}
+	}
+	switch {
+	case limit != nil:
+		r.wrapUp(tx, limit)
+		return agent.WrapUp{}
+	case conv.EmptyReplies() > r.limits.MaxEmptyReplies:
+		r.Fail(tx, &agent.LimitError{
+			Limit: team.LimitMaxEmptyReplies, Value: float64(r.limits.MaxEmptyReplies), Used: float64(conv.EmptyReplies()),
+		})
+		return agent.Stop{}
+	case conv.EmptyReplies() > conv.Nudges(nudgeEmpty):
+		r.nudge(tx, nudgeEmpty, "Your reply was empty. Go on with the next step of your work, or answer the user.")
+	}
+	return agent.RunAgain{}
+}
+
+// wrapUp announces the last turn.
+func (r *Role) wrapUp(tx *thread.Tx, limit *agent.LimitError) {
+	tx.Emit(events.FacilitatorID, "", limit.Fact("The facilitator answers now, from what there is."))
+	r.nudge(tx, nudgeWrapUp, fmt.Sprintf("This is your last turn: %v. Answer the user now, without calling a tool, "+
+		"from what has been written so far, and say what is missing.\n\nThe plan:\n%s\n\nThe document:\n%s",
+		limit, tx.Run.Board.RenderTasks(nil), r.clipped(tx.Run.Document.RenderClean())))
+}
+
+// clipped keeps what the last turn reads within the budget of a reading tool.
+func (r *Role) clipped(text string) string {
+	if len(text) <= r.limits.MaxReadChars {
+		return text
+	}
+	return strings.ToValidUTF8(text[:r.limits.MaxReadChars], "") + "\n[cut]"
+}
+
+func (r *Role) nudge(tx *thread.Tx, reason, content string) {
+	tx.Emit(events.FacilitatorID, "", events.UserMessage{Content: content, Synthetic: true, Reason: reason})
+}
+
+// Beside records what the facilitator says while it works.
+func (r *Role) Beside(tx *thread.Tx, text string) {
+	tx.Emit(events.FacilitatorID, "", events.FacilitatorMessage{
+		Agent: events.FacilitatorID, DisplayName: r.displayName, Content: text,
+	})
+}
+
+// Close takes the final answer. While tasks are open it says so, once; the next
+// answer stands.
+func (r *Role) Close(tx *thread.Tx, reply events.Reply) {
+	conv := tx.Run.Facilitator
+	open := tx.Run.Board.Open("")
+	if len(open) > 0 && conv.Nudges(nudgeOpenTasks) == 0 && conv.Nudges(nudgeWrapUp) == 0 {
+		r.Beside(tx, reply.Text)
+		r.nudge(tx, nudgeOpenTasks, fmt.Sprintf("Tasks are still open:\n%s\nDispatch their specialists again if that can help. "+
+			"Otherwise answer the user now and say what is missing.", tx.Run.Board.RenderTasks(open)))
+		return
+	}
+	tx.Emit(events.FacilitatorID, "", events.FinalAnswer{Content: reply.Text})
+	Finish(tx, Ending{})
+}
+
+// Fail ends the run without an answer of the model's: what the document holds, with
+// attribution, is the answer.
+func (r *Role) Fail(tx *thread.Tx, cause error) {
+	var limit *agent.LimitError
+	switch {
+	case errors.Is(cause, agent.ErrCancelled):
+		Cancel(tx, "")
+		return
+	case errors.As(cause, &limit):
+		if !tx.Run.LimitMet(limit.Limit) {
+			tx.Emit(events.FacilitatorID, "", limit.Fact("The run ends with what there is."))
+		}
+	default:
+		tx.Emit(events.FacilitatorID, "", events.Error{Message: cause.Error(), Code: string(llm.KindOf(cause))})
+	}
+	r.answerWithout(tx, "the facilitator could not answer: "+cause.Error())
+}
+
+func (r *Role) answerWithout(tx *thread.Tx, reason string) {
+	text := tx.Run.Document.RenderAttributed()
+	if text == "" {
+		Finish(tx, Ending{Failed: true, Reason: reason})
+		return
+	}
+	tx.Emit(events.FacilitatorID, "", events.FinalAnswer{Content: text, Fallback: true})
+	Finish(tx, Ending{Reason: reason})
+}

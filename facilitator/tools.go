@@ -1,0 +1,149 @@
+package facilitator
+
+import (
+	"errors"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/convene-run/convene/agent"
+	"github.com/convene-run/convene/board"
+	"github.com/convene-run/convene/document"
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/llm"
+	"github.com/convene-run/convene/specialists"
+	"github.com/convene-run/convene/team"
+	"github.com/convene-run/convene/thread"
+)
+
+type tools struct{ team *team.Team }
+
+// Tools are the facilitator's tools in the order in which they are offered: those
+// on the board and the document, then a dispatch tool per specialist.
+func Tools(t *team.Team) []agent.Tool {
+	tools := tools{t}
+	list := []agent.Tool{
+		tools.createTasks(), tools.planStatus(), specialists.ReadDocument(t), tools.consolidate(), tools.readClean(),
+	}
+	for _, s := range t.Specialists {
+		list = append(list, tools.dispatch(s))
+	}
+	return list
+}
+
+func (t tools) createTasks() agent.Tool {
+	who := agent.Text("The specialist who does it.")
+	for _, s := range t.team.Specialists {
+		who.Enum = append(who.Enum, string(s.ID))
+	}
+	task := &jsonschema.Schema{
+		Type:          "object",
+		Properties:    map[string]*jsonschema.Schema{"text": agent.Text("What is to be done, complete in itself."), "assigned_to": who},
+		PropertyOrder: []string{"text", "assigned_to"},
+		Required:      []string{"text", "assigned_to"},
+	}
+	return agent.Tool{
+		Tool: llm.Tool{
+			Name:        "create_tasks",
+			Description: "Adds tasks to the plan, all of them or none. The result gives their ids.",
+			Parameters: agent.Parameters(agent.Property{
+				Name: "tasks", Schema: agent.List(task, "The tasks, in the order in which they should be worked on."), Required: true,
+			}),
+		},
+		Handler: agent.Pure(t.create),
+	}
+}
+
+func (t tools) create(tx *thread.Tx, in agent.Invocation) agent.Result {
+	var args struct {
+		Tasks []board.Draft `json:"tasks"`
+	}
+	if err := in.Decode(&args); err != nil {
+		return agent.Refuse(err)
+	}
+	rules := board.Rules{MaxTasks: t.team.Limits.MaxTasks, MaxTextBytes: t.team.Limits.MaxTaskBytes}
+	for _, s := range t.team.Specialists {
+		rules.Specialists = append(rules.Specialists, s.ID)
+	}
+	created, err := tx.Run.Board.Create(args.Tasks, rules)
+	if err != nil {
+		var limit *board.LimitError
+		if errors.As(err, &limit) && !tx.Run.LimitMet(team.LimitMaxTasks) {
+			tx.Emit(in.Agent, "", events.LimitReached{
+				Limit: team.LimitMaxTasks, Value: float64(limit.Max), Used: float64(limit.Have + limit.Asked),
+				Consequence: "The tasks were refused, and the model told so.",
+			})
+		}
+		return agent.Refuse(err)
+	}
+	tx.Emit(in.Agent, "", created)
+	return agent.Result{Text: "Created:\n" + board.Render(created.Tasks, nil)}
+}
+
+func (t tools) planStatus() agent.Tool {
+	return agent.Tool{
+		Tool: llm.Tool{
+			Name:        "get_plan_status",
+			Description: "Shows all tasks of the plan and which are done.",
+			Parameters:  agent.Parameters(),
+		},
+		Handler: agent.Pure(func(tx *thread.Tx, _ agent.Invocation) agent.Result {
+			return agent.Result{Text: tx.Run.Board.RenderTasks(nil)}
+		}),
+	}
+}
+
+func (t tools) consolidate() agent.Tool {
+	properties := append(agent.PlaceProperties(t.team.Document, false), agent.Property{
+		Name: "content", Required: true,
+		Schema: agent.Text("What shall stand there instead. {{entry:12}} stands for the whole text of entry 12."),
+	})
+	return agent.Tool{
+		Tool: llm.Tool{
+			Name: "consolidate_section",
+			Description: "Replaces the entries of a place of the document, as far as you have read them, by one that merges them. " +
+				"Refer to entries that can stay as they are with {{entry:ID}} instead of repeating their text.",
+			Parameters: agent.Parameters(properties...),
+		},
+		Handler: agent.Pure(t.merge),
+	}
+}
+
+func (t tools) merge(tx *thread.Tx, in agent.Invocation) agent.Result {
+	var place map[string]any
+	var args struct {
+		Content string `json:"content"`
+	}
+	if err := errors.Join(in.Decode(&place), in.Decode(&args)); err != nil {
+		return agent.Refuse(err)
+	}
+	at, err := t.team.Document.Place(place)
+	if err != nil {
+		return agent.Refuse(err)
+	}
+	shown := func(id events.EntryID) bool { return tx.Run.Shown[id] }
+	updated, result, err := tx.Run.Document.Consolidate(document.Write{
+		Author: in.Agent, Place: at, Content: args.Content, ModelCall: in.Ref.ModelCall,
+	}, shown, specialists.Bounds(t.team.Limits))
+	if err != nil {
+		specialists.RecordDocumentLimit(tx, in, err)
+		return agent.Refuse(err)
+	}
+	tx.Emit(in.Agent, "", updated)
+	return agent.Result{Text: result}
+}
+
+func (t tools) readClean() agent.Tool {
+	return agent.Tool{
+		Tool: llm.Tool{
+			Name:        "read_document_clean",
+			Description: "Shows the document as the user will see it, without authors and ids.",
+			Parameters:  agent.Parameters(),
+		},
+		Handler: agent.Pure(func(tx *thread.Tx, _ agent.Invocation) agent.Result {
+			if text := tx.Run.Document.RenderClean(); text != "" {
+				return agent.Result{Text: text}
+			}
+			return agent.Result{Text: "The document is empty."}
+		}),
+	}
+}

@@ -1,0 +1,324 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"sync"
+	"time"
+
+	"github.com/convene-run/convene/agent"
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/facilitator"
+	"github.com/convene-run/convene/llm"
+	"github.com/convene-run/convene/specialists"
+	"github.com/convene-run/convene/team"
+	"github.com/convene-run/convene/thread"
+)
+
+// Run is a run that this process drives. Its methods are safe for concurrent use.
+type Run struct {
+	runner   *Runner
+	id       events.RunID
+	key      events.ThreadKey
+	epoch    events.Epoch
+	plan     *plan
+	priority llm.Priority
+	journal  *sequencer
+	governor *governor
+	watch    *watcher
+	stop     context.CancelCauseFunc
+	// work ends the specialists when the time for ordinary work is up.
+	work   context.CancelCauseFunc
+	begun  time.Time
+	before time.Duration
+
+	done   chan struct{}
+	result Result
+	err    error
+
+	stopOnce sync.Once
+}
+
+// Result is what a run came to, or where it stands if it was suspended.
+type Result struct {
+	Run    events.RunID
+	Thread events.ThreadID
+	Status events.Status
+	// Reason says in words why the status is not "completed".
+	Reason string
+	Limit  events.Limit
+	Answer string
+	// Fallback is set where Answer is the document with attribution, because no model
+	// wrote one.
+	Fallback bool
+	// Document is the document as Markdown, without authors and ids.
+	Document     string
+	Tasks        []events.Task
+	MissingTasks []events.TaskID
+	Usage        events.Usage
+	// CostUSD is nil where a model has no known price.
+	CostUSD    *float64
+	ModelCalls int
+	Driven     time.Duration
+	Simulated  bool
+}
+
+// ID gives the run's id.
+func (r *Run) ID() events.RunID { return r.id }
+
+// Key gives the thread that the run is in.
+func (r *Run) Key() events.ThreadKey { return r.key }
+
+// Events yields the events of the run's thread from its first on, live, until the
+// run's last event, or until it is no longer driven here.
+func (r *Run) Events(ctx context.Context) iter.Seq2[events.Envelope, error] {
+	return func(yield func(events.Envelope, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		go func() {
+			select {
+			case <-r.done:
+				cancel()
+			case <-ctx.Done():
+			}
+		}()
+		after := events.Seq(0)
+		for env, err := range events.Follow(ctx, r.runner.config.Log, r.key, 0) {
+			if err != nil && r.ended() {
+				break
+			}
+			if after = env.Seq; !yield(env, err) || err != nil || r.last(env) {
+				return
+			}
+		}
+		// What was committed between the last look and the end.
+		rest, err := r.runner.config.Log.Read(context.WithoutCancel(ctx), r.key, after, 0)
+		for _, env := range rest {
+			if !yield(env, nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield(events.Envelope{}, err)
+		}
+	}
+}
+
+func (r *Run) last(env events.Envelope) bool {
+	return env.Run == r.id && env.Data.Kind() == events.KindWorkflowFinished
+}
+
+func (r *Run) ended() bool {
+	select {
+	case <-r.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// Live gives what each agent under way does now.
+func (r *Run) Live() []*agent.Live { return r.watch.lives() }
+
+// Wait returns when the run is no longer driven here. The error is nil if the run is
+// over or suspended, whatever its outcome, and else the store's.
+func (r *Run) Wait() (Result, error) {
+	<-r.done
+	return r.result, r.err
+}
+
+// Suspend lets the model calls under way end, and then parks the run, to be
+// resumed. It does not wait.
+func (r *Run) Suspend() { r.governor.drain() }
+
+// Stop parks the run at once: calls under way are given up. It does not wait.
+func (r *Run) Stop() { r.stop(agent.ErrSuspended) }
+
+// Cancel ends the run for good. It does not wait.
+func (r *Run) Cancel(reason string) error {
+	err := r.journal.Do(func(tx *thread.Tx) {
+		if !tx.Run.Cancelled && !tx.Run.Status.Over() {
+			tx.Emit("", "", events.RunCancelled{Reason: reason})
+		}
+	})
+	r.stop(agent.ErrCancelled)
+	return err
+}
+
+func (r *Run) claim(ctx context.Context, key events.ThreadKey) error {
+	epoch, err := r.runner.config.Log.Claim(ctx, key, r.runner.config.Owner, false)
+	r.key, r.epoch = key, epoch
+	return err
+}
+
+func (r *Run) release() {
+	_ = r.runner.config.Log.Release(context.Background(), r.key, r.epoch) // the claim dies with the process at the latest
+}
+
+// open appends the first event of the run.
+func (r *Run) open(ctx context.Context, th *thread.Thread, started events.WorkflowStarted) error {
+	after := th.Seq
+	first := []events.Envelope{{
+		Tenant: r.key.Tenant, Thread: r.key.Thread, Run: r.id, Seq: after + 1, Time: time.Now().UTC(), Data: started,
+	}}
+	if err := r.runner.config.Log.Append(ctx, r.key, r.epoch, after, first); err != nil {
+		return err
+	}
+	if err := th.Apply(first[0]); err != nil {
+		return err
+	}
+	r.sequence(th)
+	return nil
+}
+
+// reopen appends that the run was taken up again.
+func (r *Run) reopen(th *thread.Thread, resumed events.RunResumed) error {
+	r.sequence(th)
+	return r.journal.Do(func(tx *thread.Tx) { tx.Emit("", "", resumed) })
+}
+
+func (r *Run) sequence(th *thread.Thread) {
+	r.journal = &sequencer{log: r.runner.config.Log, key: r.key, epoch: r.epoch, thread: th}
+}
+
+// drive runs the facilitator in the background until the run is over or parked.
+func (r *Run) drive(ctx context.Context) {
+	current := r.journal.thread.Current()
+	limits := r.plan.config.Team.Limits
+	r.governor = newGovernor(limits, r.runner.price, current.Usage, current.CostUSD)
+	r.watch = &watcher{run: r.id, limits: limits, signal: r.runner.config.OnSignal}
+	r.begun, r.before = time.Now(), current.Driven
+	r.runner.remember(r)
+	context.AfterFunc(ctx, r.Stop)
+
+	ctx, r.stop = context.WithCancelCause(context.WithoutCancel(ctx))
+	work, stopWork := context.WithCancelCause(ctx)
+	r.work = stopWork
+	r.journal.posted = func() { go r.heed() }
+	prompt := current.Started.Message
+	if current.Started.Prompt != "" {
+		prompt = current.Started.Prompt
+	}
+	go r.run(ctx, work, prompt)
+}
+
+func (r *Run) run(ctx, work context.Context, prompt string) {
+	defer close(r.done)
+	defer r.runner.forget(r)
+	defer r.release()
+	ended := make(chan struct{})
+	var watching sync.WaitGroup
+	watching.Go(func() { r.lookAfter(ended) })
+
+	facilitatorCtx, live, done := r.watch.add(ctx, r.plan.specs[events.FacilitatorID], "")
+	loop := &agent.Loop{
+		Spec: r.plan.specs[events.FacilitatorID], Role: facilitator.NewRole(&r.plan.config.Team, prompt),
+		Run: r.id, Priority: r.priority, Journal: r.journal, Caller: r.runner.config.Caller, Governor: r.governor,
+		Dispatcher: workContext{work, specialists.NewDispatcher(specialists.Config{
+			Run: r.id, Priority: r.priority, Team: &r.plan.config.Team, Specs: r.plan.specs, Journal: r.journal,
+			Caller: r.runner.config.Caller, Governor: r.governor, Watch: r.watch.add,
+		})},
+		Live: live,
+	}
+	err := loop.Drive(facilitatorCtx)
+	done()
+	close(ended)
+	watching.Wait()
+	if errors.Is(err, agent.ErrSuspended) {
+		err = r.journal.Do(func(tx *thread.Tx) {
+			if !tx.Run.Status.Over() {
+				tx.Emit("", "", events.RunSuspended{Reason: "stopped", DrivenMS: tx.Run.Driven.Milliseconds()})
+			}
+		})
+	}
+	r.stop(nil)
+	r.work(nil)
+	r.result, r.err = r.conclude(), err
+}
+
+// workContext drives dispatches under the context of ordinary work: it ends before
+// the facilitator's, so that there is time to wrap up.
+type workContext struct {
+	ctx context.Context
+	agent.Dispatcher
+}
+
+func (w workContext) Dispatch(_ context.Context, id events.DispatchID) error {
+	return w.Dispatcher.Dispatch(w.ctx, id)
+}
+
+// lookAfter checks the agents, the mail and the clock until the run has ended.
+func (r *Run) lookAfter(ended <-chan struct{}) {
+	limits := r.plan.config.Team.Limits
+	soft := limits.MaxTime * time.Duration(100-limits.WrapUpShare) / 100
+	ticker := time.NewTicker(min(watchInterval, max(soft/10, time.Millisecond)))
+	defer ticker.Stop()
+	last := time.Now()
+	for {
+		select {
+		case <-ended:
+			return
+		case now := <-ticker.C:
+			r.watch.look(now, now.Sub(last))
+			last = now
+			_ = r.journal.sync() // a store that fails ends the run at its next commit
+			used := r.before + now.Sub(r.begun)
+			limit := &agent.LimitError{Limit: team.LimitMaxTime, Value: limits.MaxTime.Seconds(), Used: used.Seconds()}
+			switch {
+			case used >= limits.MaxTime:
+				r.stop(limit)
+			case used >= soft:
+				r.governor.outOfTime(used)
+				r.work(limit)
+			}
+			r.heed()
+		}
+	}
+}
+
+// heed acts on what others posted to the thread.
+func (r *Run) heed() {
+	var reason string
+	cancel := false
+	err := r.journal.Do(func(tx *thread.Tx) {
+		if tx.Run.CancelRequested != nil && !tx.Run.Cancelled && !tx.Run.Status.Over() {
+			cancel, reason = true, tx.Run.CancelRequested.Reason
+		}
+	})
+	if err == nil && cancel {
+		_ = r.Cancel(reason) // a store that fails ends the run at its next commit
+	}
+}
+
+func (r *Run) conclude() (result Result) {
+	_ = r.journal.Do(func(tx *thread.Tx) { result = resultOf(tx.Run) }) // fails only with the run's own error
+	if result.Run == "" {
+		result = Result{Run: r.id, Thread: r.key.Thread, Status: events.StatusRunning}
+	}
+	return result
+}
+
+func resultOf(run *thread.Run) Result {
+	result := Result{
+		Run: run.ID, Thread: run.RunSummary.Thread, Status: run.Status, Reason: run.Reason, Limit: run.Limit,
+		Document: run.Document.RenderClean(), Tasks: run.Board.Tasks(), MissingTasks: run.Board.Open(""),
+		Usage: run.Usage, CostUSD: run.CostUSD, ModelCalls: run.ModelCalls, Driven: run.Driven, Simulated: run.Simulated,
+	}
+	if run.FinalAnswer != nil {
+		result.Answer, result.Fallback = run.FinalAnswer.Content, run.FinalAnswer.Fallback
+	}
+	return result
+}
+
+func (r *Runner) remember(run *Run) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.runs[run.id] = run
+}
+
+func (r *Runner) forget(run *Run) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.runs, run.id)
+}

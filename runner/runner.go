@@ -1,0 +1,264 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/convene-run/convene/agent"
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/facilitator"
+	"github.com/convene-run/convene/llm"
+	"github.com/convene-run/convene/team"
+	"github.com/convene-run/convene/thread"
+)
+
+// Config is what a [Runner] works with. Log and Models are required.
+type Config struct {
+	Log events.Log
+	// Models finds the endpoints of models by name.
+	Models Models
+	// Caller makes the model calls. Defaults to an [llm.Caller] with Prices.
+	Caller agent.Caller
+	// Prices tells what calls will cost. Defaults to the built-in table.
+	Prices *llm.Prices
+	// Owner names this process to those who find a thread held by it. Defaults to a
+	// random name.
+	Owner events.Owner
+	// Version is written into the runs that are started or resumed here.
+	Version string
+	// OnSignal is told of silent agents. It must not block.
+	OnSignal func(Signal)
+}
+
+// Models resolves model names to endpoints, the first choice first. The empty name
+// is the default model.
+type Models interface {
+	Resolve(specs ...string) (llm.Route, error)
+}
+
+// Runner starts, resumes and cancels runs. It is safe for concurrent use.
+type Runner struct {
+	config Config
+
+	mu    sync.Mutex // guards plans and runs
+	plans map[planKey]*plan
+	runs  map[events.RunID]*Run
+}
+
+// New gives a runner on a log. The caller closes the log after the last run.
+func New(config Config) (*Runner, error) {
+	if config.Log == nil || config.Models == nil {
+		return nil, errors.New("new runner: Log and Models are required")
+	}
+	if config.Prices == nil {
+		config.Prices = llm.DefaultPrices()
+	}
+	if config.Caller == nil {
+		config.Caller = &llm.Caller{Prices: config.Prices}
+	}
+	if config.Owner == "" {
+		config.Owner = events.Owner(uuid.NewString())
+	}
+	return &Runner{config: config, plans: map[planKey]*plan{}, runs: map[events.RunID]*Run{}}, nil
+}
+
+// Job is one request to a team.
+type Job struct {
+	// Tenant defaults to [events.LocalTenant].
+	Tenant events.TenantID
+	// Thread is a UUID version 4. Defaults to a new one.
+	Thread events.ThreadID
+	// Request is the user's text, at most [MaxRequestBytes] of valid UTF-8.
+	Request string
+	// Vars fill the placeholders of the team's request template.
+	Vars map[string]string
+	// Team must not change once it was given to a runner.
+	Team *team.Team
+	// Model, if set, is asked instead of every model of the team.
+	Model string
+	// Solo has a single agent answer, without specialists.
+	Solo     bool
+	Priority llm.Priority
+}
+
+// MaxRequestBytes bounds a request.
+const MaxRequestBytes = 1 << 20
+
+// InputError is a job that cannot be started as it is. Nothing was done.
+type InputError struct{ Message string }
+
+func (e *InputError) Error() string { return e.Message }
+
+// ErrOver is for a run that has finished.
+var ErrOver = errors.New("the run has finished")
+
+func (job *Job) check() error {
+	switch {
+	case job.Team == nil:
+		return &InputError{"no team"}
+	case strings.TrimSpace(job.Request) == "":
+		return &InputError{"the request is empty. Say what the team shall do"}
+	case len(job.Request) > MaxRequestBytes:
+		return &InputError{fmt.Sprintf("the request has %d bytes; at most %d are taken", len(job.Request), MaxRequestBytes)}
+	case !utf8.ValidString(job.Request):
+		return &InputError{"the request is not valid UTF-8"}
+	case strings.ContainsRune(job.Request, 0):
+		return &InputError{"the request contains a NUL character"}
+	}
+	if job.Tenant == "" {
+		job.Tenant = events.LocalTenant
+	}
+	if job.Thread == "" {
+		job.Thread = events.ThreadID(uuid.NewString())
+	}
+	id, err := uuid.Parse(string(job.Thread))
+	if err != nil || id.Version() != 4 || id.String() != string(job.Thread) {
+		return &InputError{fmt.Sprintf("thread %q is not a UUID version 4 in lower case, such as %s", job.Thread, uuid.NewString())}
+	}
+	return nil
+}
+
+// Start begins a run and drives it in the background, until it is over or ctx
+// ends: the run is then left as it is, to be resumed. An [*InputError] and the
+// resolver's errors mean that nothing was done.
+func (r *Runner) Start(ctx context.Context, job Job) (*Run, error) {
+	if err := job.check(); err != nil {
+		return nil, err
+	}
+	plan, err := r.plan(job)
+	if err != nil {
+		return nil, err
+	}
+	prompt, err := plan.config.Team.Message(job.Request, job.Vars)
+	if err != nil {
+		return nil, &InputError{err.Error()}
+	}
+	started := events.WorkflowStarted{
+		Message: job.Request, Team: plan.config.Team.Name, Agents: plan.cards, Layout: plan.layout,
+		Config: plan.encoded, Solo: job.Solo, Simulated: plan.simulated, BinaryVersion: r.config.Version,
+	}
+	if prompt != job.Request {
+		started.Prompt = prompt
+	}
+	return r.begin(ctx, job, plan, started)
+}
+
+// begin claims the thread and appends the run's first event.
+func (r *Runner) begin(ctx context.Context, job Job, plan *plan, started events.WorkflowStarted) (*Run, error) {
+	id, err := uuid.NewV7()
+	if err != nil {
+		return nil, err
+	}
+	key := events.ThreadKey{Tenant: job.Tenant, Thread: job.Thread}
+	run := &Run{runner: r, id: events.RunID(id.String()), plan: plan, priority: job.Priority, done: make(chan struct{})}
+	if err := run.claim(ctx, key); err != nil {
+		return nil, err
+	}
+	th, err := load(ctx, r.config.Log, key)
+	if err == nil {
+		if current := th.Current(); current != nil && !current.Status.Over() {
+			err = &InputError{fmt.Sprintf("thread %s has a run under way: convene resume %s", key.Thread, current.ID)}
+		}
+	}
+	if err == nil {
+		err = run.open(ctx, th, started)
+	}
+	if err != nil {
+		run.release()
+		return nil, err
+	}
+	run.drive(ctx)
+	return run, nil
+}
+
+// Resume takes a run up from its log and drives it as [Runner.Start] does. The run
+// is named by its id or the beginning of it. While another process drives it the
+// error is an [*events.HeldError].
+func (r *Runner) Resume(ctx context.Context, tenant events.TenantID, idOrPrefix string) (*Run, error) {
+	run, th, err := r.take(ctx, tenant, idOrPrefix)
+	if err != nil {
+		return nil, err
+	}
+	if run.plan, err = r.recall(th.Current().Started); err == nil {
+		err = run.reopen(th, events.RunResumed{Owner: r.config.Owner, BinaryVersion: r.config.Version})
+	}
+	if err != nil {
+		run.release()
+		return nil, err
+	}
+	run.drive(ctx)
+	return run, nil
+}
+
+// take claims a run that has not finished.
+func (r *Runner) take(ctx context.Context, tenant events.TenantID, idOrPrefix string) (*Run, *thread.Thread, error) {
+	if tenant == "" {
+		tenant = events.LocalTenant
+	}
+	summary, err := r.config.Log.FindRun(ctx, tenant, idOrPrefix)
+	if err != nil {
+		return nil, nil, fmt.Errorf("run %s: %w", idOrPrefix, err)
+	}
+	if summary.Status.Over() {
+		return nil, nil, fmt.Errorf("run %s: %w (%s)", summary.Run, ErrOver, summary.Status)
+	}
+	run := &Run{runner: r, id: summary.Run, done: make(chan struct{})}
+	if err := run.claim(ctx, events.ThreadKey{Tenant: tenant, Thread: summary.Thread}); err != nil {
+		return nil, nil, err
+	}
+	th, err := load(ctx, r.config.Log, run.key)
+	if err == nil && (th.Current().ID != summary.Run || th.Current().Status.Over()) {
+		err = fmt.Errorf("run %s: %w", summary.Run, ErrOver)
+	}
+	if err != nil {
+		run.release()
+		return nil, nil, err
+	}
+	return run, th, nil
+}
+
+// Cancel ends a run for good. A run that another process drives is asked to end; one
+// that nobody drives is ended here.
+func (r *Runner) Cancel(ctx context.Context, tenant events.TenantID, idOrPrefix, reason string) error {
+	run, th, err := r.take(ctx, tenant, idOrPrefix)
+	if errors.Is(err, events.ErrHeld) {
+		return r.postCancel(ctx, tenant, idOrPrefix, reason)
+	}
+	if err != nil {
+		return err
+	}
+	defer run.release()
+	run.sequence(th)
+	return run.journal.Do(func(tx *thread.Tx) { facilitator.Cancel(tx, reason) })
+}
+
+func (r *Runner) postCancel(ctx context.Context, tenant events.TenantID, idOrPrefix, reason string) error {
+	if tenant == "" {
+		tenant = events.LocalTenant
+	}
+	summary, err := r.config.Log.FindRun(ctx, tenant, idOrPrefix)
+	if err != nil {
+		return fmt.Errorf("run %s: %w", idOrPrefix, err)
+	}
+	_, err = r.config.Log.Post(ctx, events.ThreadKey{Tenant: tenant, Thread: summary.Thread}, events.Envelope{
+		Run: summary.Run, Data: events.CancelRequested{Reason: reason},
+	})
+	r.mu.Lock()
+	own := r.runs[summary.Run]
+	r.mu.Unlock()
+	if own != nil && err == nil {
+		err = own.journal.sync()
+	}
+	return err
+}
+
+// price gives what usage costs with a model, nil where that is unknown.
+func (r *Runner) price(target llm.Target, usage events.Usage) *float64 {
+	return r.config.Prices.Cost(target.Endpoint.Name, target.Model, usage)
+}

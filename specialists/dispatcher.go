@@ -1,0 +1,72 @@
+package specialists
+
+import (
+	"context"
+	"fmt"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/convene-run/convene/agent"
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/llm"
+	"github.com/convene-run/convene/team"
+	"github.com/convene-run/convene/thread"
+)
+
+// Config is what a [Dispatcher] needs of its run.
+type Config struct {
+	Run      events.RunID
+	Priority llm.Priority
+	Team     *team.Team
+	// Specs are the specialists by id, as they were when the run started.
+	Specs    map[events.AgentID]*agent.Spec
+	Journal  agent.Journal
+	Caller   agent.Caller
+	Governor agent.Governor
+	// Watch is told when a dispatch begins to be driven: it returns where to show
+	// what the agent does, a context that ends when the dispatch must, and a function
+	// to call when it has ended.
+	Watch func(ctx context.Context, spec *agent.Spec, id events.DispatchID) (context.Context, *agent.Live, func())
+}
+
+// Dispatcher drives the dispatches of one run in this process. It is safe for
+// concurrent use.
+type Dispatcher struct {
+	config Config
+	places *semaphore.Weighted
+}
+
+// NewDispatcher gives the dispatcher of one run.
+func NewDispatcher(config Config) *Dispatcher {
+	return &Dispatcher{config, semaphore.NewWeighted(int64(config.Team.Limits.MaxParallelDispatches))}
+}
+
+// Dispatch drives a dispatch that agent_started opened, from wherever the log says
+// it is, to its agent_finished. It waits while max_parallel_dispatches others of
+// the run are driven. The error is [agent.ErrSuspended] or the store's.
+func (d *Dispatcher) Dispatch(ctx context.Context, id events.DispatchID) error {
+	var who events.AgentID
+	err := d.config.Journal.Do(func(tx *thread.Tx) {
+		if dispatch := tx.Run.Dispatch(id); dispatch != nil {
+			who = dispatch.Start.Agent
+		}
+	})
+	if err != nil {
+		return err
+	}
+	spec := d.config.Specs[who]
+	if spec == nil {
+		return fmt.Errorf("drive dispatch %s: the team has no specialist %q", id, who)
+	}
+	role := &role{id: id, agent: who, displayName: spec.DisplayName, limits: d.config.Team.Limits}
+	if err := d.places.Acquire(ctx, 1); err == nil {
+		defer d.places.Release(1)
+	}
+	ctx, live, done := d.config.Watch(ctx, spec, id)
+	defer done()
+	loop := &agent.Loop{
+		Spec: spec, Role: role, ID: id, Run: d.config.Run, Priority: d.config.Priority,
+		Journal: d.config.Journal, Caller: d.config.Caller, Governor: d.config.Governor, Live: live,
+	}
+	return loop.Drive(ctx)
+}

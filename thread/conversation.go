@@ -1,0 +1,234 @@
+package thread
+
+import (
+	"fmt"
+
+	"github.com/convene-run/convene/events"
+)
+
+// Conversation is the fold of one agent's talk with its model: all that comes
+// after the opening messages, which are a function of the run's configuration.
+// It only ever grows at its end, so that prompt caches hit.
+type Conversation struct {
+	prefix   string
+	thread   *Thread
+	messages []events.Message
+	turns    int
+	turn     *Turn
+	empty    int
+	nudges   map[string]nudge
+	last     events.Usage
+	summary  string
+}
+
+// nudge counts the synthetic messages for one reason; the newest came after turn.
+type nudge struct{ count, turn int }
+
+// Turn is the newest turn of a conversation while calls of it lack results.
+type Turn struct {
+	ID events.ModelCallID
+	// Called is set once the model's whole reply is in the log. Before that the turn
+	// holds the calls that started early.
+	Called bool
+	Early  events.Early
+	Calls  []Call
+}
+
+// Call is one tool call of a turn.
+type Call struct {
+	events.ToolCall
+	Index int
+	// Started is set on a call whose start is in the log, Done on one whose result is.
+	Started, Done bool
+	Result        string
+	// Dispatch is the dispatch that the call opened, if it did.
+	Dispatch events.DispatchID
+}
+
+// Messages are the messages behind the opening. Do not change them. While the
+// newest turn lacks results they end before those.
+func (c *Conversation) Messages() []events.Message {
+	return c.messages[:len(c.messages):len(c.messages)]
+}
+
+// Turns counts the finished model calls.
+func (c *Conversation) Turns() int { return c.turns }
+
+// NextTurn is the id of the next model call.
+func (c *Conversation) NextTurn() events.ModelCallID {
+	return events.ModelCallID(fmt.Sprintf("%s.%d", c.prefix, c.turns+1))
+}
+
+// Turn is the turn whose calls lack results, nil if there is none.
+func (c *Conversation) Turn() *Turn { return c.turn }
+
+// EmptyReplies counts the replies without text and calls.
+func (c *Conversation) EmptyReplies() int { return c.empty }
+
+// Nudges counts the synthetic messages that were given for the reason.
+func (c *Conversation) Nudges(reason string) int { return c.nudges[reason].count }
+
+// TurnsSince counts the model calls since the newest synthetic message for the
+// reason.
+func (c *Conversation) TurnsSince(reason string) int { return c.turns - c.nudges[reason].turn }
+
+// LastUsage is what the newest model call of the conversation used.
+func (c *Conversation) LastUsage() events.Usage { return c.last }
+
+// Summary is what stands for the turns that were compacted away; "" for none.
+func (c *Conversation) Summary() string { return c.summary }
+
+func (c *Conversation) modelCalled(e events.ModelCalled) error {
+	if e.Purpose != "" {
+		return nil
+	}
+	if want := c.NextTurn(); e.ID != want {
+		return fmt.Errorf("model call %s where %s is next", e.ID, want)
+	}
+	turn := &Turn{ID: e.ID, Called: true}
+	for i, tc := range e.Reply.ToolCalls {
+		call := Call{ToolCall: tc, Index: i}
+		if early := c.early(i); early != nil {
+			call.Started, call.Done = early.Started, early.Done
+			call.Result, call.Dispatch = early.Result, early.Dispatch
+		}
+		turn.Calls = append(turn.Calls, call)
+		c.thread.callIDs[tc.ID] = struct{}{}
+	}
+	c.turns++
+	c.last = e.Usage
+	if e.Reply.Text == "" && len(e.Reply.ToolCalls) == 0 {
+		c.empty++
+		c.turn = nil
+		return nil
+	}
+	c.messages = append(c.messages, e.Reply.Message())
+	c.turn = turn
+	c.settle()
+	return nil
+}
+
+func (c *Conversation) early(index int) *Call {
+	if c.turn == nil || c.turn.Called {
+		return nil
+	}
+	return c.turn.Call(index)
+}
+
+// Call gives the call with that index, nil if the turn has none.
+func (t *Turn) Call(index int) *Call {
+	for i := range t.Calls {
+		if t.Calls[i].Index == index {
+			return &t.Calls[i]
+		}
+	}
+	return nil
+}
+
+func (c *Conversation) callStarted(tool string, ref events.CallRef) (*Call, error) {
+	call, err := c.find(tool, ref)
+	if err != nil {
+		return nil, err
+	}
+	if call.Started || call.Done {
+		return nil, fmt.Errorf("call %d of %s has started already", ref.Index, ref.ModelCall)
+	}
+	call.Started = true
+	return call, nil
+}
+
+func (c *Conversation) callDone(tool string, ref events.CallRef, result string) error {
+	call, err := c.find(tool, ref)
+	if err != nil {
+		return err
+	}
+	if call.Done {
+		return fmt.Errorf("call %d of %s has a result already", ref.Index, ref.ModelCall)
+	}
+	call.Done, call.Result = true, result
+	c.settle()
+	return nil
+}
+
+// find gives the call that ref means. A call of a turn that is not in the log yet
+// has started early and opens the turn.
+func (c *Conversation) find(tool string, ref events.CallRef) (*Call, error) {
+	if c.turn == nil {
+		if ref.ModelCall != c.NextTurn() {
+			return nil, fmt.Errorf("call of %s where %s is next", ref.ModelCall, c.NextTurn())
+		}
+		c.turn = &Turn{ID: ref.ModelCall}
+	}
+	if c.turn.ID != ref.ModelCall {
+		return nil, fmt.Errorf("call of %s while %s is under way", ref.ModelCall, c.turn.ID)
+	}
+	if call := c.turn.Call(ref.Index); call != nil {
+		return call, nil
+	}
+	if c.turn.Called {
+		return nil, fmt.Errorf("model call %s has no call %d", ref.ModelCall, ref.Index)
+	}
+	if ref.Early != nil {
+		c.turn.Early = *ref.Early
+	}
+	c.turn.Calls = append(c.turn.Calls, Call{
+		Index:    ref.Index,
+		ToolCall: events.ToolCall{ID: ref.CallID, Name: tool, Arguments: ref.Arguments, Extra: ref.Extra},
+	})
+	c.thread.callIDs[ref.CallID] = struct{}{}
+	return &c.turn.Calls[len(c.turn.Calls)-1], nil
+}
+
+// settle moves the results of a finished turn into the history, in call order.
+func (c *Conversation) settle() {
+	if c.turn == nil || !c.turn.Called {
+		return
+	}
+	for i := range c.turn.Calls {
+		if !c.turn.Calls[i].Done {
+			return
+		}
+	}
+	for i := range c.turn.Calls {
+		c.messages = append(c.messages, events.Message{
+			Role: events.RoleTool, Content: c.turn.Calls[i].Result, ToolCallID: c.turn.Calls[i].ID,
+		})
+	}
+	c.turn = nil
+}
+
+func (c *Conversation) say(e events.UserMessage) error {
+	if c.turn != nil {
+		return fmt.Errorf("a message between the calls of %s and their results", c.turn.ID)
+	}
+	if e.Synthetic {
+		if c.nudges == nil {
+			c.nudges = map[string]nudge{}
+		}
+		c.nudges[e.Reason] = nudge{count: c.nudges[e.Reason].count + 1, turn: c.turns}
+	}
+	c.messages = append(c.messages, events.Message{Role: events.RoleUser, Content: e.Content})
+	return nil
+}
+
+// compact puts a summary in the place of the messages so far.
+func (c *Conversation) compact(e events.HistoryCompacted) error {
+	if c.turn != nil {
+		return fmt.Errorf("history compacted between the calls of %s and their results", c.turn.ID)
+	}
+	c.messages, c.summary = nil, e.Summary
+	return nil
+}
+
+// Interrupted gives the reply that the turn is taken for when no more of it will
+// come: the calls that had started, and what had streamed before them.
+func (t *Turn) Interrupted() events.Reply {
+	reply := events.Reply{
+		Text: t.Early.Text, Reasoning: t.Early.Reasoning, Extra: t.Early.Extra,
+		FinishReason: events.FinishToolCalls,
+	}
+	for i := range t.Calls {
+		reply.ToolCalls = append(reply.ToolCalls, t.Calls[i].ToolCall)
+	}
+	return reply
+}

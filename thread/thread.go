@@ -1,0 +1,83 @@
+package thread
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/convene-run/convene/events"
+)
+
+// Thread is the fold of one thread. It is not safe for concurrent use.
+type Thread struct {
+	Key  events.ThreadKey
+	Seq  events.Seq
+	Time time.Time
+	Runs []*Run
+
+	callIDs    map[events.CallID]struct{}
+	dispatches int
+}
+
+// New gives the state of a thread without events.
+func New() *Thread {
+	return &Thread{callIDs: map[events.CallID]struct{}{}}
+}
+
+// ErrOutOfOrder is for an event that is not the next of its thread.
+var ErrOutOfOrder = errors.New("event out of order")
+
+// Current is the newest run, nil in a thread without events.
+func (t *Thread) Current() *Run {
+	if len(t.Runs) == 0 {
+		return nil
+	}
+	return t.Runs[len(t.Runs)-1]
+}
+
+// Apply folds the next event. An event that does not follow, or that contradicts
+// the state, is an error: the log is then not one that convene wrote.
+func (t *Thread) Apply(env events.Envelope) error {
+	if env.Seq != t.Seq+1 {
+		return fmt.Errorf("apply event seq=%d after seq=%d: %w", env.Seq, t.Seq, ErrOutOfOrder)
+	}
+	if err := t.apply(env); err != nil {
+		return fmt.Errorf("apply event seq=%d type=%s: %w", env.Seq, env.Data.Kind(), err)
+	}
+	t.Seq, t.Time = env.Seq, env.Time
+	return nil
+}
+
+func (t *Thread) apply(env events.Envelope) error {
+	if started, ok := env.Data.(events.WorkflowStarted); ok {
+		if current := t.Current(); current != nil && !current.Status.Over() {
+			return fmt.Errorf("run %s has not finished", current.ID)
+		}
+		t.Key = env.Key()
+		run, err := newRun(t, env, started)
+		if err != nil {
+			return err
+		}
+		t.Runs = append(t.Runs, run)
+		return nil
+	}
+	run := t.Current()
+	if run == nil || run.ID != env.Run {
+		return fmt.Errorf("no run %s under way", env.Run)
+	}
+	if run.Status.Over() {
+		return fmt.Errorf("run %s has finished", run.ID)
+	}
+	return run.apply(env)
+}
+
+// CallIDTaken reports whether a tool call of this thread already has the id.
+func (t *Thread) CallIDTaken(id events.CallID) bool {
+	_, taken := t.callIDs[id]
+	return taken
+}
+
+// NextDispatch is the id that the next dispatch of the thread will have.
+func (t *Thread) NextDispatch() events.DispatchID {
+	return events.DispatchID(fmt.Sprintf("d%d", t.dispatches+1))
+}
