@@ -38,11 +38,8 @@ func (d *Document) Consolidate(w Write, shown func(events.EntryID) bool, bounds 
 	if err := d.referable(w.Place, pieces, seen, unseen); err != nil {
 		return events.DocumentUpdated{}, "", err
 	}
-	size, freed := d.sizeOf(pieces), 0
-	for _, entry := range seen {
-		freed += len(entry.Content)
-	}
-	if err := d.bounded(size, 1-len(seen), size-freed, bounds); err != nil {
+	size := d.sizeOf(pieces)
+	if err := d.bounded(size, bounds); err != nil {
 		return events.DocumentUpdated{}, "", err
 	}
 	updated := d.merge(w, pieces, size)
@@ -76,7 +73,7 @@ func (d *Document) candidates(p Place, shown func(events.EntryID) bool) (seen, u
 
 // whereEntriesAre helps a model that aimed at an empty slot.
 func (d *Document) whereEntriesAre() string {
-	if d.live == 0 {
+	if d.Version() == 0 {
 		return "The document is empty: dispatch specialists first."
 	}
 	var filled []string

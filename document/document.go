@@ -24,9 +24,8 @@ type Document struct {
 	// spelling is how the document writes a section that the layout does not
 	// declare: as its first entry did.
 	spelling map[string]string
-	// live and liveBytes count what is to be read now, writtenBytes all that was
-	// ever written.
-	live, liveBytes, writtenBytes int
+	// writtenBytes is the text of all entries, replaced ones too.
+	writtenBytes int
 }
 
 // slot is one slot that was written to.
@@ -131,18 +130,13 @@ func (d *Document) add(entry Entry) {
 	}
 	entry.Place = s.place
 	for _, id := range entry.Replaced {
-		old := &d.entries[id-1]
-		old.ReplacedBy = entry.ID
-		d.live--
-		d.liveBytes -= len(old.Content)
+		d.entries[id-1].ReplacedBy = entry.ID
 	}
 	if len(entry.Replaced) > 0 {
 		s.live = slices.DeleteFunc(s.live, func(id events.EntryID) bool { return d.entries[id-1].ReplacedBy != 0 })
 	}
 	d.entries = append(d.entries, entry)
 	s.live = append(s.live, entry.ID)
-	d.live++
-	d.liveBytes += len(entry.Content)
 	d.writtenBytes += len(entry.Content)
 }
 

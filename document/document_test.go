@@ -162,12 +162,12 @@ func TestAppendRefuses(t *testing.T) {
 func TestBounds(t *testing.T) {
 	p := place("a", "main")
 	text := func(size int) string { return strings.Repeat("x", size) }
-	limit := func(t *testing.T, err error, name string, bound, used int) {
+	limit := func(t *testing.T, err error, name events.Limit, bound, used int) {
 		t.Helper()
 		var at *document.LimitError
 		require.ErrorAs(t, err, &at)
 		assert.Equal(t, []any{name, bound, used}, []any{at.Limit, at.Max, at.Used})
-		assert.Contains(t, err.Error(), "Nothing was written: "+name)
+		assert.Contains(t, err.Error(), "Nothing was written: "+string(name))
 	}
 	t.Run("entry", func(t *testing.T) {
 		s := newShared(t, document.Free())
@@ -186,41 +186,37 @@ func TestBounds(t *testing.T) {
 	})
 	t.Run("entries", func(t *testing.T) {
 		s := newShared(t, document.Free())
-		bounds := document.Bounds{MaxEntries: 2}
+		bounds := document.Bounds{MaxEntries: 3}
 		for range 2 {
 			updated, err := s.Append(document.Write{Author: "food", Place: p, Content: "x"}, bounds)
 			require.NoError(t, err)
 			s.record(updated)
 		}
-		_, err := s.Append(document.Write{Author: "food", Place: p, Content: "x"}, bounds)
-		limit(t, err, "max_entries", 2, 3)
-		for range 6 { // of the 4 × 2 that may ever be written
-			updated, _, err := s.Consolidate(document.Write{Place: p, Content: "y"}, all, bounds)
-			require.NoError(t, err, "a full document can be consolidated")
-			s.record(updated)
-		}
+		updated, _, err := s.Consolidate(document.Write{Place: p, Content: "y"}, all, bounds)
+		require.NoError(t, err)
+		s.record(updated)
+		_, err = s.Append(document.Write{Author: "food", Place: p, Content: "x"}, bounds)
+		limit(t, err, "max_entries", 3, 4)
 		_, _, err = s.Consolidate(document.Write{Place: p, Content: "y"}, all, bounds)
-		limit(t, err, "max_entries", 8, 9)
+		limit(t, err, "max_entries", 3, 4)
 	})
 	t.Run("document", func(t *testing.T) {
 		s := newShared(t, document.Free())
-		bounds := document.Bounds{MaxDocumentBytes: 20}
+		bounds := document.Bounds{MaxDocumentBytes: 40}
 		for _, size := range []int{12, 8} {
 			updated, err := s.Append(document.Write{Author: "food", Place: p, Content: text(size)}, bounds)
 			require.NoError(t, err)
 			s.record(updated)
 		}
-		_, err := s.Append(document.Write{Author: "food", Place: p, Content: "x"}, bounds)
-		limit(t, err, "max_document_bytes", 20, 21)
+		_, err := s.Append(document.Write{Author: "food", Place: p, Content: text(21)}, bounds)
+		limit(t, err, "max_document_bytes", 40, 41)
 		_, _, err = s.Consolidate(document.Write{Place: p, Content: "{{entry:1}}{{entry:2}}+"}, all, bounds)
-		limit(t, err, "max_document_bytes", 20, 21)
-		for range 3 { // of the 4 × 20 bytes that may ever be written
-			updated, _, err := s.Consolidate(document.Write{Place: p, Content: text(20)}, all, bounds)
-			require.NoError(t, err)
-			s.record(updated)
-		}
-		_, _, err = s.Consolidate(document.Write{Place: p, Content: "y"}, all, bounds)
-		limit(t, err, "max_document_bytes", 80, 81)
+		limit(t, err, "max_document_bytes", 40, 41)
+		updated, _, err := s.Consolidate(document.Write{Place: p, Content: "{{entry:1}}{{entry:2}}"}, all, bounds)
+		require.NoError(t, err, "what was replaced counts, and all fits")
+		s.record(updated)
+		_, err = s.Append(document.Write{Author: "food", Place: p, Content: "x"}, bounds)
+		limit(t, err, "max_document_bytes", 40, 41)
 	})
 }
 

@@ -87,7 +87,7 @@ func (d *Document) selected(filter Place) []Entry {
 
 // nothing says what an empty answer means.
 func (d *Document) nothing(filter Place) string {
-	if d.live == 0 {
+	if d.Version() == 0 {
 		return "The document is empty."
 	}
 	return "Nothing is written there yet. " + d.whereEntriesAre()

@@ -9,43 +9,49 @@ import (
 )
 
 const (
-	// DefaultMaxEntryBytes is about ten thousand tokens: more than a model writes in
-	// one call that goes well, and a size that a reader's window can take whole.
-	DefaultMaxEntryBytes = 48 << 10
+	// DefaultMaxEntryBytes is more than a model writes in one call that goes well,
+	// and a size that a reader's window takes whole.
+	DefaultMaxEntryBytes = 64 << 10
 	// DefaultMaxDocumentBytes is more than a model can read at once, so only a run
 	// out of hand meets it.
-	DefaultMaxDocumentBytes = 2 << 20
+	DefaultMaxDocumentBytes = 1 << 20
 	// DefaultMaxEntries leaves each of the default twenty tasks fifty entries.
 	DefaultMaxEntries = 1000
-	// historyFactor bounds all that was ever written, replaced entries too, in
-	// multiples of what the document may hold at once: a slot may be consolidated
-	// several times over, not for ever.
-	historyFactor = 4
 )
 
-// Bounds keep a document from growing past use.
+// The bounds by name, as events and team files know them.
+const (
+	LimitEntryBytes    events.Limit = "max_entry_bytes"
+	LimitDocumentBytes events.Limit = "max_document_bytes"
+	LimitEntries       events.Limit = "max_entries"
+)
+
+// Bounds keep a document from growing past use. They count what was replaced,
+// too: the log keeps it, and a slot cannot be consolidated for ever.
 type Bounds struct {
 	// MaxEntryBytes bounds one entry. Defaults to [DefaultMaxEntryBytes].
 	MaxEntryBytes int
-	// MaxDocumentBytes bounds the live entries together. Defaults to
+	// MaxDocumentBytes bounds all entries written in a run together. Defaults to
 	// [DefaultMaxDocumentBytes].
 	MaxDocumentBytes int
-	// MaxEntries bounds the number of live entries. Defaults to [DefaultMaxEntries].
+	// MaxEntries bounds the number of entries written in a run. Defaults to
+	// [DefaultMaxEntries].
 	MaxEntries int
 }
 
 // LimitError says that a write would pass one of the [Bounds].
 type LimitError struct {
-	// Limit is the bound's name: max_entry_bytes, max_document_bytes, max_entries.
-	Limit string
+	Limit events.Limit
 	// Max is the bound, Used what the write would have reached.
 	Max, Used int
-	// Advice tells the model what to do.
-	Advice string
 }
 
 func (e *LimitError) Error() string {
-	return fmt.Sprintf("Nothing was written: %s is %d, this would make %d. %s", e.Limit, e.Max, e.Used, e.Advice)
+	advice := "Finish with what the document holds."
+	if e.Limit == LimitEntryBytes {
+		advice = "Write a shorter text, or several entries."
+	}
+	return fmt.Sprintf("Nothing was written: %s is %d, this would make %d. %s", e.Limit, e.Max, e.Used, advice)
 }
 
 // Write is what an agent wants to put into a slot.
@@ -70,7 +76,7 @@ func (d *Document) Append(w Write, bounds Bounds) (events.DocumentUpdated, error
 	if err := d.layout.check(w.Place); err != nil {
 		return events.DocumentUpdated{}, err
 	}
-	if err := d.bounded(len(content), 1, len(content), bounds); err != nil {
+	if err := d.bounded(len(content), bounds); err != nil {
 		return events.DocumentUpdated{}, err
 	}
 	updated := d.next(w, content)
@@ -112,23 +118,16 @@ func trimBlankLines(text string) string {
 	}
 }
 
-// bounded checks a write of one entry of size bytes that changes the number of
-// live entries and their bytes by these.
-func (d *Document) bounded(size, entries, bytes int, b Bounds) error {
+// bounded checks the write of one more entry of that size.
+func (d *Document) bounded(size int, b Bounds) error {
 	if err := b.entry(size); err != nil {
 		return err
 	}
-	maxDocument := orDefault(b.MaxDocumentBytes, DefaultMaxDocumentBytes)
-	maxEntries := orDefault(b.MaxEntries, DefaultMaxEntries)
-	switch {
-	case entries > 0 && d.live+entries > maxEntries:
-		return &LimitError{"max_entries", maxEntries, d.live + entries, "The document is full: finish with what is there."}
-	case bytes > 0 && d.liveBytes+bytes > maxDocument:
-		return &LimitError{"max_document_bytes", maxDocument, d.liveBytes + bytes, "The document is full: finish with what is there."}
-	case len(d.entries)+1 > historyFactor*maxEntries:
-		return &LimitError{"max_entries", historyFactor * maxEntries, len(d.entries) + 1, "The document was changed too often: finish with what is there."}
-	case d.writtenBytes+size > historyFactor*maxDocument:
-		return &LimitError{"max_document_bytes", historyFactor * maxDocument, d.writtenBytes + size, "The document was changed too often: finish with what is there."}
+	if limit, count := orDefault(b.MaxEntries, DefaultMaxEntries), len(d.entries)+1; count > limit {
+		return &LimitError{LimitEntries, limit, count}
+	}
+	if limit, total := orDefault(b.MaxDocumentBytes, DefaultMaxDocumentBytes), d.writtenBytes+size; total > limit {
+		return &LimitError{LimitDocumentBytes, limit, total}
 	}
 	return nil
 }
@@ -136,7 +135,7 @@ func (d *Document) bounded(size, entries, bytes int, b Bounds) error {
 // entry checks the size of one entry.
 func (b Bounds) entry(size int) error {
 	if limit := orDefault(b.MaxEntryBytes, DefaultMaxEntryBytes); size > limit {
-		return &LimitError{"max_entry_bytes", limit, size, "Write a shorter text, or several entries."}
+		return &LimitError{LimitEntryBytes, limit, size}
 	}
 	return nil
 }
