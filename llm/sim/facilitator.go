@@ -43,8 +43,8 @@ func (p *part) facilitate() {
 		p.dispatch(board, board)
 		return
 	}
-	if dispatched == 0 && len(open) > 0 {
-		p.dispatch(board, open)
+	if fresh := p.neverDispatched(open); len(fresh) > 0 {
+		p.dispatch(board, fresh)
 		return
 	}
 	if p.needs(toolPlanStatus, dispatched) {
@@ -279,6 +279,18 @@ func (p *part) worthDispatching(board []task) []task {
 	for _, t := range board {
 		at := slices.IndexFunc(team, func(c colleague) bool { return identifier(c.id) == identifier(t.agent) })
 		if !t.done && at >= 0 && p.dispatches(team[at].tool, t.id) < maxTries+p.nudges {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// neverDispatched gives the tasks that no specialist was sent for yet: all of them
+// at first, those left over when a dispatching turn was cut short.
+func (p *part) neverDispatched(open []task) []task {
+	var list []task
+	for _, t := range open {
+		if !slices.ContainsFunc(p.colleagues(), func(c colleague) bool { return p.dispatches(c.tool, t.id) > 0 }) {
 			list = append(list, t)
 		}
 	}
