@@ -137,6 +137,10 @@ func TestFreePlacesDifferByMoreThanCase(t *testing.T) {
 	assert.Equal(t, ids{1, 2}, entryIDs(s.Entries(place("KEY POINTS", "Main"))))
 	_, shown := s.RenderTagged(document.Query{Place: place("KEY points", "")})
 	assert.Equal(t, ids{1, 2, 3}, shown)
+
+	s.record(events.DocumentUpdated{Version: 4, EntryID: 4, Author: "food", Content: "Four.", Section: "KEY POINTS", Slot: "main"})
+	entry, _ := s.Entry(4)
+	assert.Equal(t, place("Key points", "main"), entry.Place, "the first spelling stands")
 }
 
 func TestAppendRefuses(t *testing.T) {
@@ -264,6 +268,13 @@ func TestApplyRefusesEventsThatDoNotFit(t *testing.T) {
 		})
 	}
 	s := newShared(t, document.Travel())
+	s.append("food", place("1", "morning"), "one")
+	s.consolidate(place("1", "morning"), "two", all)
+	require.ErrorContains(t, s.Apply(envelope(t, 7, events.DocumentUpdated{
+		Version: 3, EntryID: 3, Content: "x", Section: "1", Slot: "morning", Replaced: ids{1},
+	})), "already replaced")
+
+	s = newShared(t, document.Travel())
 	s.append("food", place("1", "morning"), "one")
 	require.NoError(t, s.Apply(envelope(t, 2, events.FinalAnswer{Content: "Done"})))
 	other := envelope(t, 3, events.DocumentUpdated{Version: 2, EntryID: 2, Content: "x", Section: "1", Slot: "night"})

@@ -89,6 +89,13 @@ Short.
 	text, shown = s.RenderTagged(document.Query{Place: place("3", "morning"), Budget: 800})
 	assert.Equal(t, ids{3}, shown, "a slot read by itself shows at least its first entry whole")
 	assert.Contains(t, text, strings.Repeat("ü", 2000))
+
+	for range 3 {
+		s.append("logistics", place("4", "morning"), strings.Repeat("x", 300))
+	}
+	text, shown = s.RenderTagged(document.Query{Place: place("4", "morning"), Budget: 1000})
+	assert.Equal(t, ids{4, 5}, shown, "then those that there is room for")
+	assert.Contains(t, text, "… (220 more characters. It is shown whole once the entries above are consolidated.)")
 }
 
 // However large a slot is, reading and consolidating it in turn comes to its end.
