@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// DefaultReadBudget is about ten thousand tokens: a reader can take several such
+	// DefaultReadBudget is about six thousand tokens: a reader can take several such
 	// answers before its history must be compacted.
-	DefaultReadBudget = 40_000
+	DefaultReadBudget = 24_000
 	// clippedChars is the least that is shown of an entry: enough to tell what it is
 	// about.
 	clippedChars = 80
