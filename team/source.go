@@ -28,6 +28,12 @@ const (
 	// maxKeyColumn bounds the column of block keys and list dashes, and with it the
 	// nesting of blocks, which grows by a column at least.
 	maxKeyColumn = 200
+	// maxBlankLines bounds blank lines in a row: the YAML scanner copies a block of
+	// text once for each blank line at its end, which takes minutes for a file full.
+	maxBlankLines = 100
+	// maxRun bounds one character repeated: the scanner counts a run anew at each of
+	// its characters.
+	maxRun = 1000
 )
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
@@ -35,12 +41,20 @@ var byteOrderMark = []byte("\xef\xbb\xbf")
 // parseSource turns the bytes of a file into nodes. What it refuses comes back
 // as a single problem with its position.
 func parseSource(src []byte) (*node, *Problem) {
+	if len(src) > MaxFileBytes {
+		return nil, &Problem{Message: fmt.Sprintf("the file has more than %d bytes (1 MiB); is it a team file?", MaxFileBytes)}
+	}
 	src = bytes.TrimPrefix(src, byteOrderMark)
-	if problem := checkBytes(src); problem != nil {
+	// To YAML both are line breaks; one spelling keeps what follows simple.
+	src = bytes.ReplaceAll(src, []byte("\r\n"), []byte("\n"))
+	src = bytes.ReplaceAll(src, []byte("\r"), []byte("\n"))
+	if len(bytes.TrimSpace(src)) == 0 {
+		return nil, &Problem{Message: "the file is empty; `convene team init` writes one to start from"}
+	}
+	if problem := checkRunes(src); problem != nil {
 		return nil, problem
 	}
-	text := strings.ReplaceAll(string(src), "\r\n", "\n")
-	tokens := lexer.Tokenize(text)
+	tokens := lexer.Tokenize(string(src))
 	if problem := checkTokens(tokens); problem != nil {
 		return nil, problem
 	}
@@ -51,27 +65,40 @@ func parseSource(src []byte) (*node, *Problem) {
 	return buildTree(file)
 }
 
-// checkBytes refuses what is not a text file of usual size.
-func checkBytes(src []byte) *Problem {
-	if len(src) > MaxFileBytes {
-		return &Problem{Message: fmt.Sprintf("the file has more than %d bytes (1 MiB); is it a team file?", MaxFileBytes)}
-	}
-	if len(bytes.TrimSpace(src)) == 0 {
-		return &Problem{Message: "the file is empty; `convene team init` writes one to start from"}
-	}
+// checkRunes looks at every character, and says where the first bad one is.
+func checkRunes(src []byte) *Problem {
+	blank := 0 // line breaks since the last character that is no space
+	run, last := 0, rune(0)
 	for i, line, column := 0, 1, 1; i < len(src); {
 		r, size := utf8.DecodeRune(src[i:])
+		if r != last {
+			run, last = 0, r
+		}
+		run++
 		switch {
 		case r == utf8.RuneError && size == 1:
-			return &Problem{Line: line, Column: column, Message: fmt.Sprintf("byte 0x%02x is not valid UTF-8; save the file as UTF-8", src[i])}
+			return problemAt(line, column, "byte 0x%02x is not valid UTF-8; save the file as UTF-8", src[i])
 		case r == 0:
-			return &Problem{Line: line, Column: column, Message: "a NUL byte; is it a text file?"}
+			return problemAt(line, column, "a NUL byte; is it a text file?")
 		case r == '\n':
 			line, column = line+1, 0
+			blank++
+		case r != ' ' && r != '\t':
+			blank = 0
+			if run > maxRun {
+				return problemAt(line, column, "%q more than %d times in a row; is it a team file?", r, maxRun)
+			}
+		}
+		if blank > maxBlankLines {
+			return problemAt(line, 1, "more than %d blank lines in a row; remove some", maxBlankLines)
 		}
 		i, column = i+size, column+1
 	}
 	return nil
+}
+
+func problemAt(line, column int, format string, args ...any) *Problem {
+	return &Problem{Line: line, Column: column, Message: fmt.Sprintf(format, args...)}
 }
 
 // checkTokens refuses, before the parser recurses over them, tokens that nest

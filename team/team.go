@@ -73,7 +73,7 @@ func (t *Team) Specialist(id events.AgentID) (Specialist, bool) {
 // WithDefaults returns the team with every default filled in. [Parse] has done
 // so already; a team built in Go calls it before [Team.Validate].
 func (t Team) WithDefaults() Team {
-	if t.DisplayName == "" {
+	if t.DisplayName == "" && teamName.MatchString(t.Name) {
 		t.DisplayName = words(t.Name)
 	}
 	if t.Request == "" {
@@ -84,7 +84,7 @@ func (t Team) WithDefaults() Team {
 	}
 	specialists := make([]Specialist, len(t.Specialists))
 	for i, s := range t.Specialists {
-		if s.DisplayName == "" {
+		if s.DisplayName == "" && agentID.MatchString(string(s.ID)) {
 			s.DisplayName = words(string(s.ID))
 		}
 		specialists[i] = s
@@ -94,11 +94,9 @@ func (t Team) WithDefaults() Team {
 	return t
 }
 
-// words turns an id into a name for people: "unit_tests" becomes "Unit tests".
+// words turns an id, which is never empty, into a name for people: "unit_tests"
+// becomes "Unit tests".
 func words(id string) string {
 	text := strings.NewReplacer("_", " ", "-", " ").Replace(id)
-	if text == "" {
-		return ""
-	}
 	return strings.ToUpper(text[:1]) + text[1:]
 }
