@@ -243,12 +243,24 @@ func (p *part) planTexts(team []colleague, tries int) [][]string {
 		for k := range each {
 			section := ""
 			if len(sections) > 0 {
-				section = sections[(i*each+k)%len(sections)]
+				section = sectionFor(c, sections, i*each+k)
 			}
 			texts[i] = append(texts[i], p.taskText(c, k, each, section))
 		}
 	}
 	return texts
+}
+
+// sectionFor gives the section that a colleague's description names, else the next
+// in turn.
+func sectionFor(c colleague, sections []string, turn int) string {
+	about := " " + words(fieldOf(c.description)) + " "
+	for _, section := range sections {
+		if strings.Contains(about, " "+words(section)+" ") {
+			return section
+		}
+	}
+	return sections[turn%len(sections)]
 }
 
 // sectionNames gives the document's sections where its layout lists them.

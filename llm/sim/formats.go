@@ -29,11 +29,11 @@ var (
 	refusal = regexp.MustCompile(`(?i)^\W*(error|refused|rejected|invalid|unknown|cannot|can't|could not|failed|not allowed|no such|limit|denied|nothing was|timed? ?out|there is no|task \d+ is not yours|section \S+ has no|\w+ (?:"[^"\n]*" )?(?:is missing|does not exist|must be))\b`)
 	// failed is the result of a specialist that did not end well.
 	failed = regexp.MustCompile(`(?i)^\W*(?:\w+[\s:]+){0,4}(failed|timed out|unavailable|cancelled|did not (?:finish|answer))\b`)
-	// nudge tells a synthetic user message from a new request.
-	nudge = regexp.MustCompile(`(?i)(still|remain\w*)\s+(open|unfinished)|open tasks?\b|unfinished tasks?\b|not (?:yet )?finished|answer now|final answer|wrap(?:ping)? up|your (?:last )?(?:reply|answer) was (?:empty|cut)`)
+	// nudge tells a synthetic user message, by its beginning, from a new request.
+	nudge = regexp.MustCompile(`(?is)^.{0,60}?\b(still (?:open|unfinished)|(?:open|unfinished) tasks?|last turn|answer now|wrap up|(?:reply|answer) was (?:empty|cut))\b`)
 	// answerNow is the nudge that leaves no choice but to answer.
-	answerNow = regexp.MustCompile(`(?i)answer now|(?:give|write) (?:the|your) final answer now|wrap(?:ping)? up|no (?:more|further) tool`)
-	// days is how many days a request asks for; dayRange and oneDay are the days that a task names.
+	answerNow = regexp.MustCompile(`(?i)\blast turn\b|\banswer now\b|\bwrap up\b|without calling a tool|no (?:more|further) tool`)
+	// daysAsked is how many days a request asks for; dayRange and oneDay are the days that a task names.
 	daysAsked = regexp.MustCompile(`(?i)\b(\d{1,2}|two|three|four|five|six|seven|eight|nine|ten)[\s-]+days?\b`)
 	dayRange  = regexp.MustCompile(`(?i)\bdays?\s+(\d{1,2})\s*(?:to|-|–|and)\s*(\d{1,2})\b`)
 	oneDay    = regexp.MustCompile(`(?i)\bday\s+(\d{1,2})\b`)
@@ -95,6 +95,11 @@ func parseDocument(text string) []slot {
 		}
 		if n := len(here.entries); n > 0 {
 			here.entries[n-1].text += "\n" + line
+		}
+	}
+	for _, sl := range slots {
+		for i := range sl.entries { // blank lines depend on what comes next
+			sl.entries[i].text = strings.TrimSpace(sl.entries[i].text)
 		}
 	}
 	return slots

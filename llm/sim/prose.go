@@ -21,7 +21,7 @@ var (
 		"For {s}{d}, a short list beats a long one: three candidates were kept and the others dropped.",
 		"{S}{d}: the obvious choice is a good one, with two small changes that make it more robust.",
 		"Looking at {s}{d}, cost and time pull in different directions; the middle way is the safest.",
-		"{S}{d} is easier than it looks once the order of the steps is fixed.",
+		"On {s}{d}: easier than it looks, once the order of the steps is fixed.",
 	}
 	entryPoints = []string{
 		"**First choice:** the one closest to the rest of the plan; it saves time at both ends.",

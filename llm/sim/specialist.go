@@ -114,6 +114,10 @@ func (p *part) place(s *schema, content string, plan entryPlan, complaint string
 	args := map[string]any{}
 	for _, name := range s.names() {
 		q, required := s.Properties[name], slices.Contains(s.Required, name)
+		if isTask := strings.Contains(name, "task") && q.is("integer"); isTask {
+			args[name] = plan.task.id
+			continue
+		}
 		if name == content || complaint != "" && !required {
 			continue // what need not be said cannot be refused again
 		}

@@ -63,13 +63,20 @@ func (p *part) highlights() (lines []string, more int) {
 	return lines, more
 }
 
-// plainSentence gives the first sentence of a line without its marks.
+// plainSentence gives the first sentence of a line without its marks, with the next
+// one if the first is a mere title.
 func plainSentence(line string) string {
+	const title, longest = 60, 240
 	line = strings.ReplaceAll(strings.TrimLeft(line, "-*> "), "**", "")
-	if sentence, _, found := strings.Cut(line, ". "); found && len(sentence) > 60 {
-		line = sentence + "."
+	for at := 0; ; {
+		end := strings.Index(line[at:], ". ")
+		if end < 0 {
+			return clip(line, longest)
+		}
+		if at += end + 1; at > title {
+			return clip(line[:at], longest)
+		}
 	}
-	return clip(line, 240)
 }
 
 func isBridge(line string) bool {

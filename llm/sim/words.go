@@ -94,6 +94,17 @@ func aspects(name, description string) []string {
 	return append(list, name+" options", "practical "+name+" questions")
 }
 
+// fieldOf drops the sentences of a description that are about the tool.
+func fieldOf(description string) string {
+	var kept []string
+	for sentence := range strings.SplitSeq(description, ". ") {
+		if len(machinery.FindAllString(sentence, 2)) < 2 {
+			kept = append(kept, sentence)
+		}
+	}
+	return strings.Join(kept, ". ")
+}
+
 // words gives a text in lower case with single spaces between its words.
 func words(text string) string {
 	return strings.TrimSpace(wordSplit.ReplaceAllString(strings.ToLower(text), " "))
