@@ -5,7 +5,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"time"
 )
 
 // decoder fills Go values from nodes. It goes on after a problem, so that a
@@ -181,58 +180,6 @@ func (d *decoder) unknownKey(p pair, path string, keys []string, present map[str
 	}
 	d.found = append(d.found, Problem{Path: under(path, p.key), Line: p.at.line, Column: p.at.column,
 		Message: fmt.Sprintf("unknown key %q%s%s the keys here are %s", clip(p.key), within, didYouMean(p.key, keys), join(keys))})
-}
-
-// limits reads the bounds by name: times as text, all else as numbers.
-func (d *decoder) limits(n *node, path string, target *Limits) {
-	if !d.wants(n, path, kindMapping) {
-		return
-	}
-	keys := make([]string, len(bounds))
-	for i, b := range bounds {
-		keys[i] = string(b.Name)
-	}
-	for _, p := range d.knownPairs(n, path, keys) {
-		at := under(path, p.key)
-		d.places[at] = p.value.at
-		for _, b := range bounds {
-			if string(b.Name) == p.key {
-				d.limit(p.value, at, b, target)
-			}
-		}
-	}
-}
-
-func (d *decoder) limit(n *node, path string, b bound, target *Limits) {
-	var value float64
-	switch _, whole := b.field(target).(*float64); {
-	case b.Unit == UnitSeconds:
-		if n.kind == kindNumber {
-			d.broke(path, "%s needs a unit: write %q for seconds, or such as \"10m\"", path, n.text+"s")
-			return
-		}
-		if !d.wants(n, path, kindText) {
-			return
-		}
-		duration, err := time.ParseDuration(n.text)
-		if err != nil {
-			d.broke(path, "%s is no time: %q; write a number with a unit, such as \"90s\", \"10m\" or \"1h30m\"", path, clip(n.text))
-			return
-		}
-		value = duration.Seconds()
-	case !d.wants(n, path, kindNumber):
-		return
-	case !whole && n.num != float64(int64(n.num)):
-		d.broke(path, "%s must be a whole number, not %s", path, clip(n.text))
-		return
-	default:
-		value = n.num
-	}
-	if message := b.check(value); message != "" {
-		d.broke(path, "%s", message)
-		return
-	}
-	b.set(target, value)
 }
 
 func under(path, key string) string {
