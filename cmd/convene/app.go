@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+
+	"github.com/charmbracelet/x/term"
+	"github.com/spf13/cobra"
+
+	"github.com/convene-run/convene/internal/termview"
+)
+
+// app is what every command works with: the process's surroundings, so that tests
+// can give others.
+type app struct {
+	in         io.Reader
+	out, err   io.Writer
+	env        func(string) string
+	interrupts <-chan os.Signal
+
+	flags globalFlags
+	// running is set once a command has taken its arguments: errors before that are
+	// mistakes in how it was called.
+	running bool
+}
+
+// globalFlags are the flags that every command has.
+type globalFlags struct {
+	store    string
+	logLevel string
+}
+
+// main runs the command line and gives the exit code.
+func (a *app) main(args []string) int {
+	root := newRootCommand(a)
+	root.SetArgs(args)
+	command, err := root.ExecuteContextC(context.Background())
+	if err != nil && !a.running && !errors.As(err, new(*exitError)) {
+		err = usage(err)
+	}
+	return a.report(command, err)
+}
+
+func newRootCommand(a *app) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "convene",
+		Short: "Gather a team of LLM specialists around one request",
+		Long: `convene gathers a team of LLM specialists around one request: a facilitator plans
+tasks, dispatches the specialists in parallel, they write into a shared document,
+and the facilitator consolidates it and answers. Every run is kept in a log that can
+be resumed, shown and replayed.`,
+		Example: `  convene run --model sim "Plan three days in Kyoto for two"
+  convene runs`,
+		SilenceErrors: true, SilenceUsage: true,
+		PersistentPreRun: func(*cobra.Command, []string) { a.running = true },
+		Args:             unknownCommand,
+		RunE:             func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	root.SetIn(a.in)
+	root.SetOut(a.out)
+	root.SetErr(a.err)
+	root.SetFlagErrorFunc(flagError)
+	flags := root.PersistentFlags()
+	flags.StringVar(&a.flags.store, "store", "", "file that keeps the runs (default ./.convene/convene.db, or CONVENE_STORE)")
+	flags.StringVar(&a.flags.logLevel, "log-level", "", "write structured log lines to stderr: debug, info, warn or error")
+	root.AddCommand(
+		newRunCommand(a), newResumeCommand(a), newCancelCommand(a),
+		newRunsCommand(a), newShowCommand(a), newExportCommand(a), newReplayCommand(a),
+		newTeamCommand(a), newSimCommand(a), newVersionCommand(a),
+	)
+	return root
+}
+
+// terminal tells whether w is one, and how large.
+func terminal(w any) (width, height int, ok bool) {
+	file, isFile := w.(interface{ Fd() uintptr })
+	if !isFile || !term.IsTerminal(file.Fd()) {
+		return 0, 0, false
+	}
+	width, height, err := term.GetSize(file.Fd())
+	if err != nil || width <= 0 || height <= 0 {
+		return defaultWidth, defaultHeight, true
+	}
+	return width, height, true
+}
+
+// defaultWidth and defaultHeight are those of a terminal that does not say.
+const defaultWidth, defaultHeight = 80, 24
+
+// theme allows colours where w is a terminal that wants them: https://no-color.org
+func (a *app) theme(w io.Writer) termview.Theme {
+	_, _, ok := terminal(w)
+	return termview.Theme{Color: ok && a.env("NO_COLOR") == "" && a.env("TERM") != "dumb"}
+}
+
+// width is how wide lines for w may be.
+func width(w io.Writer) int {
+	if width, _, ok := terminal(w); ok {
+		return width
+	}
+	return pipedWidth
+}
+
+// pipedWidth keeps lines for files and other programs whole in all but rare cases.
+const pipedWidth = 200

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/convene-run/convene/runner"
+)
+
+func newCancelCommand(a *app) *cobra.Command {
+	var reason string
+	c := &cobra.Command{
+		Use:   "cancel RUN",
+		Short: "End a run for good",
+		Long: `End a run for good. A run that another process drives is asked to end and does so
+within moments; one that nobody drives ends at once. What was written stays.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error { return a.cancel(c.Context(), args[0], reason) },
+	}
+	c.Flags().StringVar(&reason, "reason", "", "why, for the log")
+	return c
+}
+
+func (a *app) cancel(ctx context.Context, id, reason string) (err error) {
+	log, err := a.existingStore(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, log.Close()) }()
+	run, err := a.findRun(ctx, log, id)
+	if err != nil {
+		return err
+	}
+	r, err := (&driver{app: a, log: log}).runner()
+	if err != nil {
+		return err
+	}
+	if err := r.Cancel(ctx, run.Tenant, string(run.Run), reason); err != nil {
+		if errors.Is(err, runner.ErrOver) {
+			err = usage(err)
+		}
+		return err
+	}
+	if run, err = log.FindRun(ctx, run.Tenant, string(run.Run)); err != nil {
+		return err
+	}
+	if run.Status.Over() {
+		_, err = fmt.Fprintf(a.out, "run %s: %s\n", run.Run, run.Status)
+		return err
+	}
+	_, err = fmt.Fprintf(a.out, "run %s: asked to end; the process that drives it does so\n", run.Run)
+	return err
+}

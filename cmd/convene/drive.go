@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/rs/zerolog"
+	"github.com/spf13/cobra"
+
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/termview"
+	"github.com/convene-run/convene/runner"
+	"github.com/convene-run/convene/thread"
+)
+
+// driveFlags are those of the commands that drive a run.
+type driveFlags struct {
+	baseURL string
+	json    bool
+	output  string
+}
+
+func (f *driveFlags) register(c *cobra.Command) {
+	flags := c.Flags()
+	flags.StringVar(&f.baseURL, "base-url", "", "OpenAI-compatible endpoint, such as http://localhost:8080/v1 (or OPENAI_BASE_URL)")
+	flags.BoolVar(&f.json, "json", false, "write the run's log as JSON lines to stdout, as it happens, instead of the result")
+	flags.StringVarP(&f.output, "output", "o", "", "also write answer and document to this file, as Markdown")
+}
+
+// driver starts or resumes a run and shows it to its end.
+type driver struct {
+	app   *app
+	flags driveFlags
+	model string
+	log   events.Log
+	level zerolog.Level
+	beats chan runner.Signal
+}
+
+// heartbeatQueue bounds the heartbeats that wait to be shown: an agent gives one
+// in ten seconds, and one that finds no room is dropped.
+const heartbeatQueue = 64
+
+// open checks what can be checked before anything is started. The caller closes log.
+func (d *driver) open(ctx context.Context, open func(context.Context) (events.Log, error)) (err error) {
+	if d.level, err = d.app.logLevel(); err != nil {
+		return usage(err)
+	}
+	if d.flags.output != "" {
+		if err := checkOutput(d.flags.output); err != nil {
+			return usage(err)
+		}
+	}
+	d.log, err = open(ctx)
+	return err
+}
+
+func (d *driver) runner() (*runner.Runner, error) {
+	models, err := d.app.models(d.flags.baseURL, d.model)
+	if err != nil {
+		return nil, usage(err)
+	}
+	host, _ := os.Hostname() // only a name for people
+	d.beats = make(chan runner.Signal, heartbeatQueue)
+	return runner.New(runner.Config{
+		Log: d.log, Models: models, Version: version(),
+		Owner: events.Owner(fmt.Sprintf("convene pid %d on %s", os.Getpid(), host)),
+		OnSignal: func(s runner.Signal) {
+			select {
+			case d.beats <- s:
+			default:
+			}
+		},
+	})
+}
+
+// show follows the run and gives its result to stdout and its end to stderr.
+func (d *driver) show(run *runner.Run, after events.Seq) error {
+	f := &follower{app: d.app, run: run, views: d.views(run, after)}
+	result, err := f.follow()
+	if err != nil {
+		return err
+	}
+	current := f.thread.Current()
+	if !d.flags.json {
+		if err := d.app.printResult(current); err != nil {
+			return err
+		}
+	}
+	if d.flags.output != "" && result.Status.Over() {
+		if err := writeOutput(d.flags.output, []byte(termview.Markdown(current))); err != nil {
+			return err
+		}
+	}
+	d.app.printEnd(current)
+	if code := codeOf(result, f.interrupted > 0); code != exitDone {
+		return &exitError{code: code}
+	}
+	return nil
+}
+
+// views chooses how the run is shown.
+func (d *driver) views(run *runner.Run, after events.Seq) []view {
+	var views []view
+	if d.flags.json {
+		_, _, ok := terminal(d.app.out)
+		views = append(views, &jsonView{d.app.out, ok})
+	}
+	_, _, live := terminal(d.app.err)
+	switch {
+	case d.level != zerolog.Disabled:
+		logger := zerolog.New(d.app.err).Level(d.level).With().Timestamp().Logger()
+		views = append(views, &logView{logger: logger})
+	case live && d.app.env("TERM") != "dumb" && !d.sharedScreen():
+		views = append(views, &liveView{
+			out: d.app.err, painter: termview.NewPainter(d.app.err), theme: d.app.theme(d.app.err), lives: run.Live,
+		})
+	default:
+		views = append(views, &plainView{out: d.app.err, after: after, lives: run.Live, signals: d.beats})
+	}
+	return views
+}
+
+// sharedScreen tells that JSON lines go to the screen, where a picture would be torn.
+func (d *driver) sharedScreen() bool {
+	_, _, ok := terminal(d.app.out)
+	return ok && d.flags.json
+}
+
+// logLevel reads --log-level; without it nothing is logged.
+func (a *app) logLevel() (zerolog.Level, error) {
+	switch level := strings.ToLower(a.flags.logLevel); level {
+	case "":
+		return zerolog.Disabled, nil
+	case "debug", "info", "warn", "error":
+		return zerolog.ParseLevel(level)
+	}
+	return zerolog.Disabled, fmt.Errorf("--log-level %q is none of debug, info, warn, error", a.flags.logLevel)
+}
+
+// printResult writes answer and document: on a terminal the document rendered and
+// then the answer, so that the answer is what is read first; elsewhere Markdown.
+func (a *app) printResult(run *thread.Run) error {
+	if !run.Status.Over() {
+		return nil
+	}
+	width, _, ok := terminal(a.out)
+	if !ok {
+		_, err := fmt.Fprint(a.out, termview.Text(termview.Markdown(run)))
+		return err
+	}
+	text, err := termview.Rendered(run, a.theme(a.out), width)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(a.out, text)
+	return err
+}
+
+// printEnd says how the run ended, or how to go on with it.
+func (a *app) printEnd(run *thread.Run) {
+	for _, line := range termview.Summary(run, a.theme(a.err)) {
+		fmt.Fprintln(a.err, line)
+	}
+	if !run.Status.Over() {
+		fmt.Fprintf(a.err, "  continue it with: convene resume %s%s\n", termview.ShortID(run.ID), a.storeFlag())
+	}
+}
+
+// storeFlag repeats --store for a command to copy.
+func (a *app) storeFlag() string {
+	if a.flags.store == "" {
+		return ""
+	}
+	return fmt.Sprintf(" --store %q", a.flags.store)
+}

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/termview"
+	"github.com/convene-run/convene/runner"
+	"github.com/convene-run/convene/team"
+)
+
+// The exit codes. Where several apply the first of interrupted, failed, input,
+// budget and degraded does.
+const (
+	exitDone        = 0
+	exitFailed      = 1
+	exitUsage       = 2 // found before anything started
+	exitDegraded    = 3
+	exitBudget      = 4 // a bound of tokens, cost or time was met
+	exitInput       = 5 // waiting for input
+	exitInterrupted = 130
+)
+
+// exitError ends the command with a code. Without an error inside, everything was
+// said already.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit code %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+// usage marks an error as found before anything was started.
+func usage(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &exitError{exitUsage, err}
+}
+
+// beforeStart gives the code to an error that kept a run from being driven. A run
+// that is held was found well and fails only for now.
+func beforeStart(err error) error {
+	if err == nil || errors.Is(err, events.ErrHeld) {
+		return err
+	}
+	return usage(err)
+}
+
+// codeOf maps how a run ended, or where it stands, to the exit code.
+func codeOf(result runner.Result, interrupted bool) int {
+	switch {
+	case interrupted && !result.Status.Over():
+		return exitInterrupted
+	case result.Status == events.StatusFailed, result.Status == events.StatusCancelled,
+		result.Status == events.StatusRunning:
+		return exitFailed
+	case result.Status == events.StatusAwaitingInput:
+		return exitInput
+	case result.Status == events.StatusCompleted:
+		return exitDone
+	case result.Limit == team.LimitMaxTokens, result.Limit == team.LimitMaxCostUSD, result.Limit == team.LimitMaxTime:
+		return exitBudget
+	case result.Status == events.StatusSuspended:
+		return exitInterrupted
+	}
+	return exitDegraded
+}
+
+// report prints what went wrong, if anything, and gives the exit code.
+func (a *app) report(command *cobra.Command, err error) int {
+	if err == nil {
+		return exitDone
+	}
+	var exit *exitError
+	code := exitFailed
+	if errors.As(err, &exit) {
+		code = exit.code
+		if exit.err == nil {
+			return code
+		}
+	}
+	text := termview.Text(explain(err))
+	fmt.Fprintf(a.err, "convene: %s\n", text)
+	if code == exitUsage && !a.running && command != nil {
+		fmt.Fprintf(a.err, "See `%s --help`.\n", command.CommandPath())
+	}
+	return code
+}
+
+// explain puts errors that callers branch on into words for a person.
+func explain(err error) string {
+	var held *events.HeldError
+	if errors.As(err, &held) {
+		return fmt.Sprintf("another process drives this run: %s, since %s. It was left alone; `convene cancel RUN` asks it to end",
+			held.Owner, held.Since.Local().Format(time.DateTime))
+	}
+	return err.Error()
+}
+
+// unknownCommand refuses words that are no command.
+func unknownCommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	message := fmt.Sprintf("unknown command %q", args[0])
+	c.SuggestionsMinimumDistance = 2
+	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+		message += fmt.Sprintf("; did you mean %q?", near[0])
+	}
+	return errors.New(message)
+}
+
+// flagError adds the flag that may be meant to the error of one that is not there.
+func flagError(c *cobra.Command, err error) error {
+	var missing *pflag.NotExistError
+	if errors.As(err, &missing) {
+		if near := nearestFlag(c, missing.GetSpecifiedName()); near != "" {
+			return usage(fmt.Errorf("%w; did you mean --%s?", err, near))
+		}
+	}
+	return usage(err)
+}
+
+// nearestFlag finds the flag that begins as name does, or is at most two edits away.
+func nearestFlag(c *cobra.Command, name string) string {
+	best, fewest := "", 3
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		n := edits(name, f.Name)
+		if len(name) > 2 && strings.HasPrefix(f.Name, name) {
+			n = 1
+		}
+		if n < fewest && n < len(name) {
+			best, fewest = f.Name, n
+		}
+	})
+	return best
+}
+
+// edits counts the letters to insert, delete or change between two words.
+func edits(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

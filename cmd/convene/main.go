@@ -1,0 +1,20 @@
+// Command convene gathers a team of LLM specialists around one request.
+//
+//	convene run --model sim "Plan three days in Kyoto for two"
+//
+// This package wires: flags, signals, exit codes and views. What other programs
+// may want lives in the packages below it.
+package main
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	interrupts := make(chan os.Signal, 2) // the second ^C must not be lost
+	signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM)
+	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr, env: os.Getenv, interrupts: interrupts}
+	os.Exit(a.main(os.Args[1:]))
+}

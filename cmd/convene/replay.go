@@ -1,0 +1,167 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/termview"
+	"github.com/convene-run/convene/thread"
+)
+
+func newReplayCommand(a *app) *cobra.Command {
+	var speed float64
+	c := &cobra.Command{
+		Use:   "replay FILE | RUN",
+		Short: "Show a run again as it went",
+		Long: `Show a run again as it went, from a file of convene export --jsonl or run --json, or
+from the store. Nothing is called and nothing is written. With --speed 1 it takes as
+long as the run did, with 10 a tenth of that; by default it does not wait at all.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if speed < 0 {
+				return usage(fmt.Errorf("--speed %g: give a number above 0, or 0 for no waiting", speed))
+			}
+			return a.replay(c.Context(), args[0], speed)
+		},
+	}
+	c.Flags().Float64Var(&speed, "speed", 0, "how many times faster than the run was; 0 does not wait")
+	return c
+}
+
+func (a *app) replay(ctx context.Context, name string, speed float64) error {
+	r := &replayer{app: a, speed: speed, thread: thread.New(), view: a.replayView()}
+	err := a.eachRecorded(ctx, name, r.event)
+	if closeErr := r.view.close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return err
+	}
+	run := r.thread.Current()
+	if run == nil {
+		return usage(fmt.Errorf("%s holds no run", name))
+	}
+	if err := a.printResult(run); err != nil {
+		return err
+	}
+	a.printEnd(run)
+	return nil
+}
+
+// replayView is that of a live run.
+func (a *app) replayView() view {
+	if _, _, ok := terminal(a.err); ok && a.env("TERM") != "dumb" {
+		return &liveView{out: a.err, painter: termview.NewPainter(a.err), theme: a.theme(a.err)}
+	}
+	return &plainView{out: a.err}
+}
+
+// eachRecorded goes over the events of a file, else of a run in the store.
+func (a *app) eachRecorded(ctx context.Context, name string, do func(events.Envelope) error) (err error) {
+	file, err := os.Open(name)
+	if err == nil {
+		defer func() { _ = file.Close() }()
+		return eachLine(file, name, do)
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return usage(err)
+	}
+	log, err := a.existingStore(ctx)
+	if errors.Is(err, errNoStore) {
+		return usage(fmt.Errorf("there is no file %s, and no store %s to look for a run in", name, a.storePath()))
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, log.Close()) }()
+	run, err := a.findRun(ctx, log, name)
+	if err != nil {
+		return err
+	}
+	return eachEvent(ctx, log, run, do)
+}
+
+// maxLineBytes bounds a line of a recorded log: a reply and its arguments at their
+// largest, several times over.
+const maxLineBytes = 64 << 20
+
+func eachLine(r io.Reader, name string, do func(events.Envelope) error) error {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, maxLineBytes)
+	for number := 1; lines.Scan(); number++ {
+		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
+			continue
+		}
+		env, err := events.Decode(lines.Bytes())
+		if err == nil {
+			err = do(env)
+		}
+		if err != nil {
+			return usage(fmt.Errorf("%s:%d: %w", name, number, err))
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return usage(fmt.Errorf("read %s: %w", name, err))
+	}
+	return nil
+}
+
+// replayer shows recorded events at their pace.
+type replayer struct {
+	app    *app
+	speed  float64
+	thread *thread.Thread
+	view   view
+}
+
+func (r *replayer) event(env events.Envelope) error {
+	if r.thread.Seq == 0 {
+		r.thread.Seq = env.Seq - 1 // a log of a later run of its thread
+	}
+	if err := r.wait(env); err != nil {
+		return err
+	}
+	if err := r.thread.Apply(env); err != nil {
+		return err
+	}
+	return r.view.event(r.thread.Current(), env)
+}
+
+// wait lets the time pass that passed before the event. While nobody drove the run
+// no time passes.
+func (r *replayer) wait(env events.Envelope) error {
+	run := r.thread.Current()
+	if r.speed == 0 || run == nil || env.Data.Kind() == events.KindRunResumed {
+		return nil
+	}
+	from, begun := r.thread.Time, time.Now()
+	due := time.Duration(float64(env.Time.Sub(from)) / r.speed)
+	ticker := time.NewTicker(tickInterval)
+	defer ticker.Stop()
+	for {
+		passed := time.Since(begun)
+		now := from.Add(time.Duration(float64(passed) * r.speed))
+		if now.After(env.Time) {
+			now = env.Time
+		}
+		if err := r.view.tick(run, now, ""); err != nil || passed >= due {
+			return err
+		}
+		select {
+		case <-ticker.C:
+		case <-time.After(due - passed):
+		case <-r.app.interrupts:
+			return &exitError{code: exitInterrupted}
+		}
+	}
+}

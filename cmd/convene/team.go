@@ -1,0 +1,176 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/convene-run/convene/document"
+	"github.com/convene-run/convene/internal/termview"
+	"github.com/convene-run/convene/team"
+)
+
+func newTeamCommand(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "team",
+		Short: "Write, check and show team files",
+		Args:  unknownCommand,
+		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(newTeamInitCommand(a), newTeamCheckCommand(a), newTeamShowCommand(a))
+	return c
+}
+
+func newTeamInitCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "init [FILE]",
+		Short: "Write a commented team file to start from (default team.yaml); never overwrites",
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			path := "team.yaml"
+			if len(args) > 0 {
+				path = args[0]
+			}
+			return a.teamInit(path)
+		},
+	}
+}
+
+func (a *app) teamInit(path string) error {
+	name := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+	text := team.Template(name)
+	if _, err := team.Parse(path, text); err != nil {
+		text = team.Template("my_team") // the file's name cannot be a team's
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, outputMode)
+	if errors.Is(err, fs.ErrExist) {
+		return usage(fmt.Errorf("%s exists already and was left as it is. Name another file", path))
+	}
+	if err != nil {
+		return usage(err)
+	}
+	_, err = file.Write(text)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.out, "wrote %s\nnext: edit it, then convene team check %[1]s and convene run --team %[1]s \"…\"\n", path)
+	return err
+}
+
+func newTeamCheckCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "check FILE…",
+		Short: "Tell every problem of team files, with line and column",
+		Args:  cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			var problems error
+			for _, path := range args {
+				t, err := team.Load(path)
+				if err != nil {
+					problems = errors.Join(problems, err)
+					continue
+				}
+				fmt.Fprintf(a.out, "%s: team %s with %d specialists is fine\n", path, t.Name, len(t.Specialists))
+			}
+			return usage(problems)
+		},
+	}
+}
+
+func newTeamShowCommand(a *app) *cobra.Command {
+	var prompts bool
+	c := &cobra.Command{
+		Use:   "show [NAME | FILE]",
+		Short: "Show a team: specialists, document, and every bound with its default",
+		Long: `Show a team: its specialists, its document, and every bound with its default and the
+reason for it. Without an argument the built-in teams are listed.`,
+		Args:      cobra.MaximumNArgs(1),
+		ValidArgs: team.BuiltinNames(),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return a.teamList()
+			}
+			t, err := team.Resolve(args[0])
+			if err != nil {
+				return usage(err)
+			}
+			return a.printLines(teamLines(t, prompts, a.theme(a.out), width(a.out)))
+		},
+	}
+	c.Flags().BoolVar(&prompts, "prompts", false, "with the prompts")
+	return c
+}
+
+func (a *app) teamList() error {
+	for _, name := range team.BuiltinNames() {
+		t, err := team.Builtin(name)
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(a.out, "%-10s %s\n", name, t.Description); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(a.out, "\nconvene team show NAME tells more; a run that names no team has %s\n", team.DefaultName)
+	return err
+}
+
+func teamLines(t *team.Team, prompts bool, theme termview.Theme, width int) []string {
+	lines := []string{fmt.Sprintf("%s (%s)", termview.Line(t.DisplayName), t.Name)}
+	if t.Description != "" {
+		lines = append(lines, termview.Clip(t.Description, width))
+	}
+	lines = append(lines, "", "SPECIALISTS")
+	if prompts {
+		lines = append(lines, promptLines(string("facilitator"), t.Facilitator.Prompt)...)
+	}
+	for _, s := range t.Specialists {
+		lines = append(lines, termview.Clip(fmt.Sprintf("  %-14s %s: %s%s", s.ID, s.DisplayName, s.Description, modelOf(s.Model)), width))
+		if prompts {
+			lines = append(lines, promptLines("", s.Prompt)...)
+		}
+	}
+	lines = append(append(lines, "", "DOCUMENT"), layoutLines(t.Document, width)...)
+	return append(append(lines, ""), termview.Bounds(t.Limits, theme, width)...)
+}
+
+func modelOf(model string) string {
+	if model == "" {
+		return ""
+	}
+	return " [" + model + "]"
+}
+
+func promptLines(name, prompt string) []string {
+	var lines []string
+	if name != "" {
+		lines = append(lines, "  "+name)
+	}
+	for line := range strings.SplitSeq(strings.TrimSpace(termview.Text(prompt)), "\n") {
+		lines = append(lines, "      "+line)
+	}
+	return lines
+}
+
+func layoutLines(l document.Layout, width int) []string {
+	if l.Kind() != document.KindSections {
+		return []string{"  layout " + string(l.Kind())}
+	}
+	var lines []string
+	for _, s := range l.Sections() {
+		line := fmt.Sprintf("  %-14s %s", s.ID, s.Title)
+		if len(s.Slots) > 0 {
+			line += " (" + strings.Join(s.Slots, ", ") + ")"
+		}
+		if s.Description != "" {
+			line += ": " + s.Description
+		}
+		lines = append(lines, termview.Clip(line, width))
+	}
+	return lines
+}

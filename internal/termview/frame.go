@@ -1,0 +1,91 @@
+package termview
+
+import (
+	"time"
+
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/thread"
+)
+
+// Frame is all that one picture of a run depends on.
+type Frame struct {
+	// Run is the fold of the run so far; nil before its first event.
+	Run *thread.Run
+	// Active are the agents at work, the facilitator first.
+	Active []Activity
+	// Now is the moment that is shown.
+	Now time.Time
+	// Width and Height are the terminal's, in cells. A picture is at most Width-1
+	// wide and Height-1 high, so that it neither wraps nor scrolls.
+	Width, Height int
+	// Notice is a line for the person who watches, such as what ^C does; "" for none.
+	Notice string
+}
+
+// Doing is what an agent does, in the words of the view.
+type Doing string
+
+// What agents do.
+const (
+	DoingQueued   Doing = "waiting for slot"
+	DoingWaiting  Doing = "waiting for first token"
+	DoingThinking Doing = "thinking"
+	DoingWriting  Doing = "writing"
+	DoingRetrying Doing = "retry"
+	DoingTools    Doing = "using tools"
+	DoingTeam     Doing = "waiting for specialists"
+	DoingWorking  Doing = "working"
+)
+
+// Activity is what one agent does at a moment.
+type Activity struct {
+	Name  string
+	Doing Doing
+	Since time.Time
+	// Text is the newest text that the agent writes.
+	Text string
+	// RetryAt and Reason say when and why it tries again.
+	RetryAt time.Time
+	Reason  string
+}
+
+// elapsed is the time that the run was driven, as the frame shows it.
+func (f Frame) elapsed() time.Duration {
+	if f.Run == nil {
+		return 0
+	}
+	driven := f.Run.Driven
+	if f.Run.Status == events.StatusRunning {
+		driven += max(0, f.Now.Sub(f.Run.Thread().Time))
+	}
+	return driven
+}
+
+// Activities tells from the log alone who is at work: what is known of a run that
+// another process drives, and of a replayed one.
+func Activities(run *thread.Run) []Activity {
+	if run == nil || run.Status != events.StatusRunning {
+		return nil
+	}
+	var active []Activity
+	for _, d := range run.Dispatches {
+		if d.Finish == nil {
+			active = append(active, Activity{Name: d.Start.DisplayName, Doing: DoingWorking, Since: d.Started})
+		}
+	}
+	facilitator := Activity{Name: DisplayName(run, events.FacilitatorID), Doing: DoingWorking, Since: run.Thread().Time}
+	if len(active) > 0 {
+		facilitator.Doing, facilitator.Since = DoingTeam, active[0].Since
+	}
+	return append([]Activity{facilitator}, active...)
+}
+
+// DisplayName is how people know an agent of the run.
+func DisplayName(run *thread.Run, id events.AgentID) string {
+	for _, card := range run.Started.Agents {
+		if card.ID == id && card.DisplayName != "" {
+			return card.DisplayName
+		}
+	}
+	return string(id)
+}

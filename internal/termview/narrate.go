@@ -1,0 +1,155 @@
+package termview
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/convene-run/convene/document"
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/thread"
+)
+
+// narratedCells bounds the texts within a plain line.
+const narratedCells = 160
+
+// Narrate tells an event in plain lines, for where no picture can be drawn: none
+// for an event that only machines need. The run is the fold with the event applied.
+func Narrate(run *thread.Run, env events.Envelope) []string {
+	switch e := env.Data.(type) {
+	case events.WorkflowStarted:
+		return []string{startedLine(run)}
+	case events.RunResumed:
+		return []string{"resumed"}
+	case events.RunSuspended:
+		return []string{"suspended" + because(e.Reason)}
+	case events.CancelRequested:
+		return []string{"cancellation asked for" + because(e.Reason)}
+	case events.TasksCreated:
+		return createdLines(run, e)
+	case events.TaskUpdated:
+		return []string{updatedLine(run, e)}
+	case events.AgentStarted:
+		return []string{fmt.Sprintf("%s: started on %s", Line(e.DisplayName), taskList(e.TaskIDs))}
+	case events.AgentFinished:
+		return []string{finishedLine(e)}
+	case events.DocumentUpdated:
+		return []string{documentLine(run, e)}
+	case events.FacilitatorMessage:
+		return []string{Line(e.DisplayName) + ": " + Clip(e.Content, narratedCells)}
+	}
+	return narrateTrouble(run, env)
+}
+
+func narrateTrouble(run *thread.Run, env events.Envelope) []string {
+	switch e := env.Data.(type) {
+	case events.Warning:
+		return []string{signNotice + " " + about(run, env.Agent) + Clip(e.Message, narratedCells)}
+	case events.LimitReached:
+		return []string{fmt.Sprintf("%s limit %s reached: %s", signNotice, e.Limit, Clip(e.Consequence, narratedCells))}
+	case events.DispatchRefused:
+		return []string{fmt.Sprintf("%s %s refused: %s", signNotice, Line(e.Tool), Clip(e.Result, narratedCells))}
+	case events.Error:
+		return []string{signFailed + " " + about(run, env.Agent) + Line(e.Message)}
+	}
+	return nil
+}
+
+func startedLine(run *thread.Run) string {
+	line := fmt.Sprintf("run %s: team %s", run.ID, Line(run.Team))
+	if run.Solo {
+		line = fmt.Sprintf("run %s: a single agent", run.ID)
+	}
+	if run.Simulated {
+		line += ", SIMULATED"
+	}
+	return line
+}
+
+func createdLines(run *thread.Run, e events.TasksCreated) []string {
+	lines := make([]string, len(e.Tasks))
+	for i, task := range e.Tasks {
+		lines[i] = fmt.Sprintf("%s task %d %s: %s", signOpen, task.ID,
+			Line(DisplayName(run, task.AssignedTo)), Clip(task.Text, narratedCells))
+	}
+	return lines
+}
+
+func updatedLine(run *thread.Run, e events.TaskUpdated) string {
+	name := Line(DisplayName(run, e.AssignedTo))
+	switch {
+	case e.AutoCompleted:
+		return fmt.Sprintf("%s task %d %s: auto-done", signNotice, e.ID, name)
+	case e.Finished:
+		return fmt.Sprintf("%s task %d %s: done", signDone, e.ID, name)
+	}
+	return fmt.Sprintf("%s task %d %s: changed", signOpen, e.ID, name)
+}
+
+func finishedLine(e events.AgentFinished) string {
+	name, took := Line(e.DisplayName), Duration(time.Duration(e.ElapsedMS)*time.Millisecond)
+	if e.Status == events.OutcomeOK {
+		return fmt.Sprintf("%s: finished (%s)", name, took)
+	}
+	line := fmt.Sprintf("%s %s: %s (%s)", signNotice, name, outcomeWords[e.Status], took)
+	if e.Error != "" {
+		line += ": " + Clip(e.Error, narratedCells)
+	}
+	return line
+}
+
+var outcomeWords = map[events.Outcome]string{
+	events.OutcomeFailed:    "failed",
+	events.OutcomeTimedOut:  "timed out",
+	events.OutcomeCancelled: "cancelled",
+	events.OutcomeLimit:     "stopped at a limit",
+}
+
+func documentLine(run *thread.Run, e events.DocumentUpdated) string {
+	layout := run.Document.Layout()
+	line := fmt.Sprintf("document v%d: %s by %s", e.Version,
+		placeName(layout, document.Place{Section: e.Section, Slot: e.Slot}), Line(DisplayName(run, e.Author)))
+	if len(e.Replaced) > 0 {
+		line += fmt.Sprintf(", consolidates %d entries", len(e.Replaced))
+	}
+	return line
+}
+
+// placeName is a slot in words; the only slot of a section has no name of its own.
+func placeName(layout document.Layout, place document.Place) string {
+	name := Line(layout.SectionTitle(place.Section))
+	if slot := Line(layout.SlotTitle(place.Slot)); slot != "" && place.Slot != document.DefaultSlot {
+		name += ", " + slot
+	}
+	return name
+}
+
+// Heartbeat tells that an agent has been silent for that long.
+func Heartbeat(name string, silent time.Duration, slow bool) string {
+	if slow {
+		return fmt.Sprintf("%s: taking longer than expected (%s)", Line(name), Duration(silent))
+	}
+	return fmt.Sprintf("%s: still working (%s)", Line(name), Duration(silent))
+}
+
+// Retrying tells that an agent's call is made again after a wait.
+func Retrying(name string, wait time.Duration, reason string) string {
+	line := fmt.Sprintf("%s: retry in %s", Line(name), Duration(wait))
+	if reason != "" {
+		line += " (" + Clip(reason, narratedCells) + ")"
+	}
+	return line
+}
+
+func about(run *thread.Run, id events.AgentID) string {
+	if id == "" {
+		return ""
+	}
+	return Line(DisplayName(run, id)) + ": "
+}
+
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": " + Line(reason)
+}

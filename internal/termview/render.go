@@ -1,0 +1,147 @@
+package termview
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/thread"
+)
+
+const (
+	// minWidth is where a picture stops getting narrower: below it lines are cut.
+	minWidth = 24
+	// maxWidth keeps lines readable on very wide terminals.
+	maxWidth = 120
+	// minHeight is the header, a line of plan and a line of what is done now.
+	minHeight = 6
+	// maxNow bounds the lines of agents at work: a run's parallel dispatches by
+	// default, and the facilitator.
+	maxNow = 9
+)
+
+// Render draws a frame, line by line, without line ends.
+func Render(f Frame, theme Theme) []string {
+	width := min(max(f.Width-1, minWidth), maxWidth)
+	if f.Run == nil {
+		return []string{cut(theme.quiet("starting …"), width)}
+	}
+	lines := header(f, theme, width)
+	now := nowLines(f, theme, width)
+	document := documentLines(f.Run, theme, width)
+	notice := noticeLines(f, theme, width)
+	room := max(f.Height-1, minHeight) - len(lines) - len(now) - len(document) - len(notice)
+	lines = append(lines, planLines(f.Run, theme, width, room)...)
+	lines = append(lines, document...)
+	lines = append(lines, now...)
+	return append(lines, notice...)
+}
+
+// header answers whether it goes well: request, status, time, progress, cost.
+func header(f Frame, theme Theme, width int) []string {
+	parts := []string{theme.status(f.Run.Status) + " " + theme.strong(Duration(f.elapsed()))}
+	if f.Run.Tasks > 0 {
+		parts = append(parts, fmt.Sprintf("%d/%d tasks", f.Run.FinishedTasks, f.Run.Tasks))
+	}
+	parts = append(parts, tokens(f.Run.Usage), Money(f.Run.CostUSD))
+	if f.Run.Simulated {
+		parts = append(parts, theme.notice("SIMULATED"))
+	}
+	lines := []string{theme.strong(Clip(f.Run.Request, width))}
+	return append(lines, flow(parts, "   ", width)...)
+}
+
+// flow sets parts into lines, as many in each as fit.
+func flow(parts []string, gap string, width int) []string {
+	var lines []string
+	line := ""
+	for _, part := range parts {
+		switch joined := line + gap + part; {
+		case line == "":
+			line = part
+		case cells(joined) <= width:
+			line = joined
+		default:
+			lines, line = append(lines, cut(line, width)), part
+		}
+	}
+	return append(lines, cut(line, width))
+}
+
+func tokens(u events.Usage) string {
+	about := ""
+	if u.Estimated {
+		about = "~"
+	}
+	return about + Count(u.Total()) + " tok"
+}
+
+// documentLines tell what is there already: how much each section holds.
+func documentLines(run *thread.Run, theme Theme, width int) []string {
+	if run.Document.Version() == 0 {
+		return nil
+	}
+	var sections []string
+	counts := map[string]int{}
+	for _, place := range run.Document.Places() {
+		if counts[place.Section] == 0 {
+			sections = append(sections, place.Section)
+		}
+		counts[place.Section] += len(run.Document.Entries(place))
+	}
+	parts := make([]string, len(sections))
+	for i, section := range sections {
+		parts[i] = fmt.Sprintf("%s %s", Line(run.Document.Layout().SectionTitle(section)), theme.quiet(fmt.Sprint(counts[section])))
+	}
+	title := theme.quiet(fmt.Sprintf("DOCUMENT v%d", run.Document.Version()))
+	return []string{title, cut("  "+strings.Join(parts, theme.quiet(" · ")), width)}
+}
+
+// nowLines tell what is done right now, by whom and for how long.
+func nowLines(f Frame, theme Theme, width int) []string {
+	if len(f.Active) == 0 {
+		return nil
+	}
+	lines := []string{theme.quiet("NOW")}
+	names := 0
+	for _, a := range f.Active {
+		names = max(names, cells(Line(a.Name)))
+	}
+	names = min(names, width/3)
+	for i, a := range f.Active {
+		if i == maxNow-1 && len(f.Active) > maxNow {
+			lines = append(lines, theme.quiet(fmt.Sprintf("  … and %d more at work", len(f.Active)-i)))
+			break
+		}
+		lines = append(lines, nowLine(f, a, theme, names, width))
+	}
+	return lines
+}
+
+// doingWidth holds the longest words of [Doing].
+const doingWidth = len(DoingTeam)
+
+func nowLine(f Frame, a Activity, theme Theme, names, width int) string {
+	doing, clock := string(a.Doing), Duration(f.Now.Sub(a.Since))
+	if a.Doing == DoingRetrying {
+		doing = fmt.Sprintf("retry in %s", Duration(a.RetryAt.Sub(f.Now)))
+		if a.Reason != "" {
+			doing += " (" + Line(a.Reason) + ")"
+		}
+		doing = theme.notice(cut(doing, width-names-4))
+	} else if a.Doing == DoingWriting || a.Doing == DoingThinking {
+		doing = theme.active(doing)
+	}
+	line := fmt.Sprintf("  %s  %s %s", pad(Line(a.Name), names), pad(doing, max(doingWidth, cells(doing))), theme.quiet(fmt.Sprintf("%5s", clock)))
+	if room := width - cells(line) - 4; a.Text != "" && room >= 12 {
+		line += "  " + theme.quiet("“"+tail(a.Text, room)+"”")
+	}
+	return cut(line, width)
+}
+
+func noticeLines(f Frame, theme Theme, width int) []string {
+	if f.Notice == "" {
+		return nil
+	}
+	return []string{theme.notice(cut(f.Notice, width))}
+}

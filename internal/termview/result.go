@@ -1,0 +1,141 @@
+package termview
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/thread"
+)
+
+// Markdown sets answer and document as one text, the answer first. An answer that
+// no model wrote is the document itself and stands alone.
+func Markdown(run *thread.Run) string {
+	answer, fallback := "", false
+	if run.FinalAnswer != nil {
+		answer, fallback = strings.TrimSpace(run.FinalAnswer.Content), run.FinalAnswer.Fallback
+	}
+	document := strings.TrimSpace(run.Document.RenderClean())
+	switch {
+	case answer == "" && document == "":
+		return ""
+	case answer == "":
+		return document + "\n"
+	case document == "" || fallback:
+		return answer + "\n"
+	}
+	return answer + "\n\n---\n\n" + document + "\n"
+}
+
+// Summary tells in a line or two how a run ended, what it took, and where to look.
+func Summary(run *thread.Run, theme Theme) []string {
+	status := theme.status(run.Status)
+	if run.Simulated {
+		status += "  " + theme.notice("SIMULATED")
+	}
+	parts := []string{status}
+	if run.Tasks > 0 {
+		parts = append(parts, fmt.Sprintf("%d/%d tasks", run.FinishedTasks, run.Tasks))
+	}
+	parts = append(parts, usage(run.Usage), Money(run.CostUSD)+costWord(run.CostUSD),
+		Duration(run.Driven), plural(run.ModelCalls, "call"))
+	lines := []string{strings.Join(parts, theme.quiet(" · "))}
+	if run.Reason != "" {
+		lines = append(lines, "  "+theme.notice(Line(run.Reason)))
+	}
+	lines = append(lines, missingLines(run, theme)...)
+	return append(lines, theme.quiet(fmt.Sprintf("  run %s · convene show %s", run.ID, ShortID(run.ID))))
+}
+
+// costWord says of what an unknown price is the price.
+func costWord(usd *float64) string {
+	if usd == nil {
+		return " cost"
+	}
+	return ""
+}
+
+// usage tells the tokens, those that came from a provider's cache apart.
+func usage(u events.Usage) string {
+	if u.CachedInputTokens == 0 {
+		return tokens(u)
+	}
+	return fmt.Sprintf("%s (%s cached)", tokens(u), Count(u.CachedInputTokens))
+}
+
+func missingLines(run *thread.Run, theme Theme) []string {
+	if !run.Status.Over() {
+		return nil
+	}
+	var lines []string
+	for _, id := range run.Board.Open("") {
+		task, _ := run.Board.Task(id)
+		lines = append(lines, fmt.Sprintf("  %s missing: task %d %s: %s", theme.notice(signNotice), id,
+			Line(DisplayName(run, task.AssignedTo)), Clip(task.Text, narratedCells)))
+	}
+	return lines
+}
+
+// RunTable lists runs in columns, the newest first, as they come.
+func RunTable(runs []events.RunSummary, now time.Time, theme Theme, width int) []string {
+	rows := [][]string{{"RUN", "STATUS", "TEAM", "AGE", "TIME", "TASKS", "TOKENS", "COST", "REQUEST"}}
+	for _, run := range runs {
+		cost := Money(run.CostUSD)
+		rows = append(rows, []string{
+			ShortID(run.Run), string(run.Status), Clip(run.Team, 16), Age(now.Sub(run.Start)),
+			Duration(run.Updated.Sub(run.Start)), fmt.Sprintf("%d/%d", run.FinishedTasks, run.Tasks),
+			Count(run.Usage.Total()), cost, requestCell(run),
+		})
+	}
+	lines := columns(rows, width)
+	lines[0] = theme.quiet(lines[0])
+	return lines
+}
+
+func requestCell(run events.RunSummary) string {
+	text := Line(run.Request)
+	if run.Simulated {
+		return "(simulated) " + text
+	}
+	return text
+}
+
+// columns sets rows into columns as wide as their widest cell; the last one takes
+// what is left of width.
+func columns(rows [][]string, width int) []string {
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], cells(cell))
+		}
+	}
+	lines := make([]string, len(rows))
+	for r, row := range rows {
+		var line strings.Builder
+		for i, cell := range row[:len(row)-1] {
+			line.WriteString(pad(cell, widths[i]) + "  ")
+		}
+		line.WriteString(row[len(row)-1])
+		lines[r] = strings.TrimRight(cut(line.String(), width), " ")
+	}
+	return lines
+}
+
+// Rendered sets document and answer for a terminal, the answer last, where it is
+// read first.
+func Rendered(run *thread.Run, theme Theme, width int) (string, error) {
+	answer := ""
+	if run.FinalAnswer != nil {
+		answer = run.FinalAnswer.Content
+	}
+	document := run.Document.RenderClean()
+	if document == "" || run.FinalAnswer != nil && run.FinalAnswer.Fallback {
+		return RenderMarkdown(answer, theme, width)
+	}
+	text := document
+	if strings.TrimSpace(answer) != "" {
+		text += "\n---\n\n" + answer
+	}
+	return RenderMarkdown(text, theme, width)
+}

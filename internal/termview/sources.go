@@ -1,0 +1,51 @@
+package termview
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/convene-run/convene/document"
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/thread"
+)
+
+// Sources lists every entry of the document with where it comes from: entry ←
+// agent ← tasks ← model call, and below a consolidated one those it stands for.
+func Sources(run *thread.Run, theme Theme, width int) []string {
+	layout := run.Document.Layout()
+	var lines []string
+	for _, place := range run.Document.Places() {
+		lines = append(lines, theme.strong(cut(placeName(layout, place), width)))
+		for _, entry := range run.Document.Entries(place) {
+			lines = append(lines, sourceLine(run, entry.ID, entry.Author, entry.Tasks, entry.ModelCall, 1, theme, width))
+			lines = append(lines, belowLines(run, run.Document.Sources(entry.ID), 2, theme, width)...)
+		}
+	}
+	return lines
+}
+
+func belowLines(run *thread.Run, sources []document.Source, depth int, theme Theme, width int) []string {
+	var lines []string
+	for _, s := range sources {
+		lines = append(lines, sourceLine(run, s.Entry, s.Author, s.Tasks, s.ModelCall, depth, theme, width))
+		lines = append(lines, belowLines(run, s.Sources, depth+1, theme, width)...)
+	}
+	return lines
+}
+
+func sourceLine(
+	run *thread.Run, id events.EntryID, author events.AgentID, tasks []events.TaskID, call events.ModelCallID,
+	depth int, theme Theme, width int,
+) string {
+	line := fmt.Sprintf("%sentry %d ← %s", strings.Repeat("  ", depth), id, Line(DisplayName(run, author)))
+	if len(tasks) > 0 {
+		line += " ← " + taskList(tasks)
+	}
+	if call != "" {
+		line += " ← call " + Line(string(call))
+	}
+	if entry, ok := run.Document.Entry(id); ok {
+		line += "  " + theme.quiet("“"+Clip(entry.Content, max(20, width-cells(line)-4))+"”")
+	}
+	return cut(line, width)
+}

@@ -1,0 +1,67 @@
+package termview
+
+import (
+	"image/color"
+
+	"charm.land/lipgloss/v2"
+
+	"github.com/convene-run/convene/events"
+)
+
+// Theme decides how text stands out. The zero value writes plain text.
+type Theme struct {
+	// Color allows colours and weights. Colours are the terminal's own sixteen, so
+	// that they suit light and dark alike.
+	Color bool
+}
+
+// Signs of tasks and runs. They carry the meaning; colour only repeats it.
+const (
+	signDone    = "✓"
+	signActive  = "◐"
+	signOpen    = "○"
+	signNotice  = "!"
+	signFailed  = "✗"
+	signRunning = "●"
+)
+
+func (t Theme) paint(s string, c color.Color) string {
+	if !t.Color {
+		return s
+	}
+	return lipgloss.NewStyle().Foreground(c).Render(s)
+}
+
+func (t Theme) active(s string) string { return t.paint(s, lipgloss.Cyan) }
+func (t Theme) good(s string) string   { return t.paint(s, lipgloss.Green) }
+func (t Theme) notice(s string) string { return t.paint(s, lipgloss.Yellow) }
+func (t Theme) failed(s string) string { return t.paint(s, lipgloss.Red) }
+
+func (t Theme) strong(s string) string {
+	if !t.Color {
+		return s
+	}
+	return lipgloss.NewStyle().Bold(true).Render(s)
+}
+
+func (t Theme) quiet(s string) string {
+	if !t.Color {
+		return s
+	}
+	return lipgloss.NewStyle().Faint(true).Render(s)
+}
+
+// status gives a run's status with its sign.
+func (t Theme) status(status events.Status) string {
+	switch status {
+	case events.StatusCompleted:
+		return t.good(signDone + " " + string(status))
+	case events.StatusFailed:
+		return t.failed(signFailed + " " + string(status))
+	case events.StatusRunning:
+		return t.active(signRunning + " " + string(status))
+	case events.StatusQueued:
+		return t.quiet(signOpen + " " + string(status))
+	}
+	return t.notice(signNotice + " " + string(status))
+}
