@@ -21,7 +21,7 @@ type Ending struct {
 // refuse something.
 var endingLimits = []events.Limit{
 	team.LimitMaxTokens, team.LimitMaxCostUSD, team.LimitMaxTime, team.LimitMaxFacilitatorTurns,
-	team.LimitMaxEmptyReplies, team.LimitMaxReplyBytes,
+	team.LimitMaxEmptyReplies, team.LimitMaxReplyBytes, team.LimitSharedTokens, team.LimitSharedCostUSD,
 }
 
 // Cancel records that the run is cancelled and finishes it.

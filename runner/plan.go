@@ -186,6 +186,14 @@ const maxPlans = 64
 
 // plan gives the plan of a job.
 func (r *Runner) plan(job Job) (*plan, error) {
+	p, err := r.planOf(job)
+	if err == nil {
+		err = r.priced(p, job.Budget)
+	}
+	return p, err
+}
+
+func (r *Runner) planOf(job Job) (*plan, error) {
 	key := planKey{job.Team, job.Model, job.Solo}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -208,9 +216,6 @@ func (r *Runner) plan(job Job) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.priced(p); err != nil {
-		return nil, err
-	}
 	if len(r.plans) >= maxPlans {
 		clear(r.plans)
 	}
@@ -219,14 +224,14 @@ func (r *Runner) plan(job Job) (*plan, error) {
 }
 
 // priced refuses a bound of cost that could not be kept.
-func (r *Runner) priced(p *plan) error {
-	if p.config.Team.Limits.MaxCostUSD == 0 {
+func (r *Runner) priced(p *plan, budget *Budget) error {
+	if p.config.Team.Limits.MaxCostUSD == 0 && !budget.boundsCost() {
 		return nil
 	}
 	for _, spec := range p.specs {
 		for _, target := range spec.Route {
 			if r.price(target, events.Usage{}) == nil {
-				return &InputError{fmt.Sprintf("max_cost_usd cannot be kept: the price of model %s/%s is unknown. "+
+				return &InputError{fmt.Sprintf("a bound of cost cannot be kept: the price of model %s/%s is unknown. "+
 					"Choose a model whose price is known, or leave the bound out", target.Endpoint.Name, target.Model)}
 			}
 		}

@@ -10,7 +10,6 @@ import (
 	"github.com/convene-run/convene/agent"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/facilitator"
-	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/specialists"
 	"github.com/convene-run/convene/team"
 	"github.com/convene-run/convene/thread"
@@ -23,7 +22,7 @@ type Run struct {
 	key      events.ThreadKey
 	epoch    events.Epoch
 	plan     *plan
-	priority llm.Priority
+	terms    Terms
 	journal  *sequencer
 	governor *governor
 	watch    *watcher
@@ -48,7 +47,9 @@ type Result struct {
 	// Reason says in words why the status is not "completed".
 	Reason string
 	Limit  events.Limit
-	Answer string
+	// Failure is the last error that ended a part of the run, nil if there was none.
+	Failure *events.Error
+	Answer  string
 	// Fallback is set where Answer is the document with attribution, because no model
 	// wrote one.
 	Fallback bool
@@ -186,7 +187,7 @@ func (r *Run) sequence(th *thread.Thread) {
 func (r *Run) drive(ctx context.Context) {
 	current := r.journal.thread.Current()
 	limits := r.plan.config.Team.Limits
-	r.governor = newGovernor(limits, r.runner.price, current.Usage, current.CostUSD)
+	r.governor = newGovernor(limits, r.terms.Budget, r.runner.price, current.Usage, current.CostUSD)
 	r.watch = &watcher{run: r.id, limits: limits, signal: r.runner.config.OnSignal}
 	r.begun, r.before = time.Now(), current.Driven
 	r.runner.remember(r)
@@ -214,9 +215,9 @@ func (r *Run) run(ctx, work context.Context, prompt string) {
 	facilitatorCtx, live, done := r.watch.add(ctx, r.plan.specs[events.FacilitatorID], "")
 	loop := &agent.Loop{
 		Spec: r.plan.specs[events.FacilitatorID], Role: facilitator.NewRole(&r.plan.config.Team, prompt),
-		Run: r.id, Priority: r.priority, Journal: r.journal, Caller: r.runner.config.Caller, Governor: r.governor,
+		Run: r.id, Priority: r.terms.Priority, Journal: r.journal, Caller: r.runner.config.Caller, Governor: r.governor,
 		Dispatcher: workContext{work, specialists.NewDispatcher(specialists.Config{
-			Run: r.id, Priority: r.priority, Team: &r.plan.config.Team, Specs: r.plan.specs, Journal: r.journal,
+			Run: r.id, Priority: r.terms.Priority, Team: &r.plan.config.Team, Specs: r.plan.specs, Journal: r.journal,
 			Caller: r.runner.config.Caller, Governor: r.governor, Watch: r.watch.add,
 		})},
 		Live: live,
@@ -301,7 +302,7 @@ func (r *Run) conclude() (result Result) {
 
 func resultOf(run *thread.Run) Result {
 	result := Result{
-		Run: run.ID, Thread: run.RunSummary.Thread, Status: run.Status, Reason: run.Reason, Limit: run.Limit,
+		Run: run.ID, Thread: run.RunSummary.Thread, Status: run.Status, Reason: run.Reason, Limit: run.Limit, Failure: run.Failure,
 		Document: run.Document.RenderClean(), Tasks: run.Board.Tasks(), MissingTasks: run.Board.Open(""),
 		Usage: run.Usage, CostUSD: run.CostUSD, ModelCalls: run.ModelCalls, Driven: run.Driven, Simulated: run.Simulated,
 	}

@@ -74,6 +74,9 @@ type Job struct {
 	Tenant events.TenantID
 	// Thread is a UUID version 4. Defaults to a new one.
 	Thread events.ThreadID
+	// Run is a UUID version 7 that the log does not have yet. Defaults to a new one.
+	// Who derives it from the job can find out later whether the job was started.
+	Run events.RunID
 	// Request is the user's text, at most [MaxRequestBytes] of valid UTF-8.
 	Request string
 	// Vars fill the placeholders of the team's request template.
@@ -85,6 +88,16 @@ type Job struct {
 	// Solo has a single agent answer, without specialists.
 	Solo     bool
 	Priority llm.Priority
+	// Budget, if set, is shared with other runs and holds beside the team's limits.
+	Budget *Budget
+}
+
+// Terms are what a run is driven under. They are of the process, not of the run:
+// the log does not have them.
+type Terms struct {
+	Priority llm.Priority
+	// Budget, if set, is shared with other runs and holds beside the team's limits.
+	Budget *Budget
 }
 
 // MaxRequestBytes bounds a request.
@@ -117,11 +130,25 @@ func (job *Job) check() error {
 	if job.Thread == "" {
 		job.Thread = events.ThreadID(uuid.NewString())
 	}
-	id, err := uuid.Parse(string(job.Thread))
-	if err != nil || id.Version() != 4 || id.String() != string(job.Thread) {
+	if !isUUID(string(job.Thread), 4) {
 		return &InputError{fmt.Sprintf("thread %q is not a UUID version 4 in lower case, such as %s", job.Thread, uuid.NewString())}
 	}
+	if job.Run == "" {
+		id, err := uuid.NewV7()
+		if err != nil {
+			return err
+		}
+		job.Run = events.RunID(id.String())
+	}
+	if !isUUID(string(job.Run), 7) {
+		return &InputError{fmt.Sprintf("run %q is not a UUID version 7 in lower case", job.Run)}
+	}
 	return nil
+}
+
+func isUUID(text string, version uuid.Version) bool {
+	id, err := uuid.Parse(text)
+	return err == nil && id.Version() == version && id.String() == text
 }
 
 // Start begins a run and drives it in the background, until it is over or ctx
@@ -151,12 +178,11 @@ func (r *Runner) Start(ctx context.Context, job Job) (*Run, error) {
 
 // begin claims the thread and appends the run's first event.
 func (r *Runner) begin(ctx context.Context, job Job, plan *plan, started events.WorkflowStarted) (*Run, error) {
-	id, err := uuid.NewV7()
-	if err != nil {
-		return nil, err
-	}
 	key := events.ThreadKey{Tenant: job.Tenant, Thread: job.Thread}
-	run := &Run{runner: r, id: events.RunID(id.String()), plan: plan, priority: job.Priority, done: make(chan struct{})}
+	run := &Run{
+		runner: r, id: job.Run, plan: plan, done: make(chan struct{}),
+		terms: Terms{Priority: job.Priority, Budget: job.Budget},
+	}
 	if err := run.claim(ctx, key); err != nil {
 		return nil, err
 	}
@@ -181,11 +207,20 @@ func (r *Runner) begin(ctx context.Context, job Job, plan *plan, started events.
 // is named by its id or the beginning of it. While another process drives it the
 // error is an [*events.HeldError].
 func (r *Runner) Resume(ctx context.Context, tenant events.TenantID, idOrPrefix string) (*Run, error) {
+	return r.ResumeUnder(ctx, tenant, idOrPrefix, Terms{})
+}
+
+// ResumeUnder is [Runner.Resume] under other terms than the ordinary ones.
+func (r *Runner) ResumeUnder(ctx context.Context, tenant events.TenantID, idOrPrefix string, terms Terms) (*Run, error) {
 	run, th, err := r.take(ctx, tenant, idOrPrefix)
 	if err != nil {
 		return nil, err
 	}
+	run.terms = terms
 	if run.plan, err = r.recall(th.Current().Started); err == nil {
+		err = r.priced(run.plan, terms.Budget)
+	}
+	if err == nil {
 		err = run.reopen(th, events.RunResumed{Owner: r.config.Owner, BinaryVersion: r.config.Version})
 	}
 	if err != nil {
@@ -194,6 +229,27 @@ func (r *Runner) Resume(ctx context.Context, tenant events.TenantID, idOrPrefix 
 	}
 	run.drive(ctx)
 	return run, nil
+}
+
+// Outcome tells from its log what a run came to, or where it stands.
+func (r *Runner) Outcome(ctx context.Context, tenant events.TenantID, idOrPrefix string) (Result, error) {
+	if tenant == "" {
+		tenant = events.LocalTenant
+	}
+	summary, err := r.config.Log.FindRun(ctx, tenant, idOrPrefix)
+	if err != nil {
+		return Result{}, fmt.Errorf("run %s: %w", idOrPrefix, err)
+	}
+	th, err := load(ctx, r.config.Log, events.ThreadKey{Tenant: tenant, Thread: summary.Thread})
+	if err != nil {
+		return Result{}, err
+	}
+	for _, run := range th.Runs {
+		if run.ID == summary.Run {
+			return resultOf(run), nil
+		}
+	}
+	return Result{}, fmt.Errorf("run %s: %w", idOrPrefix, events.ErrNotFound)
 }
 
 // take claims a run that has not finished.

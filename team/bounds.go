@@ -37,6 +37,12 @@ const (
 	LimitWrapUpShare           events.Limit = "wrap_up_share"
 )
 
+// The bounds that several runs share. No team sets them; limit_reached names them.
+const (
+	LimitSharedTokens  events.Limit = "shared_max_tokens"
+	LimitSharedCostUSD events.Limit = "shared_max_cost_usd"
+)
+
 // Units of bounds.
 const (
 	UnitSeconds = "seconds"
