@@ -51,8 +51,10 @@ type LiveState struct {
 	// RetryAt and RetryReason are set while retrying.
 	RetryAt     time.Time
 	RetryReason string
-	// Tail is the end of what has streamed in this attempt.
-	Tail string
+	// Tail is the end of what has streamed in this attempt: of the arguments of a tool
+	// call where InCall is set, else of the text.
+	Tail   string
+	InCall bool
 }
 
 // State gives the agent's state at this moment.
@@ -106,6 +108,7 @@ func (l *Live) reasoning() { l.phase(PhaseThinking) }
 func (l *Live) text(text string) {
 	l.set(func(now time.Time) {
 		l.enter(PhaseWriting, now)
+		l.now.InCall = false
 		l.append(text)
 	})
 }
@@ -113,8 +116,8 @@ func (l *Live) text(text string) {
 func (l *Live) fragment(index int, text string) {
 	l.set(func(now time.Time) {
 		l.enter(PhaseWriting, now)
-		if index != l.fragmentOf {
-			l.fragmentOf, l.tail = index, l.tail[:0]
+		if !l.now.InCall || index != l.fragmentOf {
+			l.now.InCall, l.fragmentOf, l.tail = true, index, l.tail[:0]
 		}
 		l.append(text)
 	})
