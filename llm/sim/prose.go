@@ -165,13 +165,19 @@ func bridge(entries []entry) string {
 func (p *part) specialistAnswer() string {
 	ids := parseAssigned(p.request)
 	var did []string
+	left := 0
 	for _, t := range p.assigned(ids) {
 		did = append(did, fmt.Sprintf("#%d (%s)", t.id, subject(t.text)))
+		if !t.done {
+			left++
+		}
 	}
 	_, wrote := p.tried(toolWriteSection, 0)
 	switch {
 	case len(did) == 0:
 		return "I was given no task, so I wrote nothing."
+	case left == 0:
+		return "Nothing to add: " + strings.Join(did, ", ") + " were done before."
 	case !wrote:
 		return "I could not write to the document. Open: " + strings.Join(did, ", ") + "."
 	}

@@ -29,8 +29,13 @@ type schema struct {
 	Defs        map[string]*schema `json:"$defs"`
 }
 
-// maxSchemaDepth ends schemas that refer to themselves.
-const maxSchemaDepth = 16
+const (
+	// maxSampleValues bounds the values of one sample: schemas that refer to
+	// themselves have no end.
+	maxSampleValues = 500
+	// maxSampleBytes bounds a text that a schema wants long.
+	maxSampleBytes = 4096
+)
 
 // parseSchema reads a schema; what cannot be read is an object without properties.
 func parseSchema(raw json.RawMessage) *schema {
@@ -57,12 +62,12 @@ func (s *schema) is(name string) bool {
 func (s *schema) names() []string {
 	var names, others []string
 	for _, name := range s.Required {
-		if s.Properties[name] != nil {
+		if s.Properties[name] != nil && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
-	for name := range s.Properties {
-		if !slices.Contains(names, name) {
+	for name, p := range s.Properties {
+		if p != nil && !slices.Contains(names, name) {
 			others = append(others, name)
 		}
 	}
@@ -102,18 +107,24 @@ func jsonText(v any) string {
 
 // sample gives a minimal value that satisfies the schema: enums by their first
 // value, numbers by their minimum, objects by their required properties.
-func (s *schema) sample(text string) any { return s.sampleIn(s, text, 0) }
+func (s *schema) sample(text string) any {
+	return (&sampler{root: s, text: text}).value(s)
+}
 
-func (s *schema) sampleIn(root *schema, text string, depth int) any {
-	if depth > maxSchemaDepth {
+// sampler makes one sample.
+type sampler struct {
+	root *schema
+	text string // what strings are filled with
+	made int    // values so far
+}
+
+func (m *sampler) value(s *schema) any {
+	if m.made++; s == nil || m.made > maxSampleValues {
 		return nil
 	}
 	switch {
 	case s.Ref != "":
-		if target := root.Defs[strings.TrimPrefix(s.Ref, "#/$defs/")]; target != nil {
-			return target.sampleIn(root, text, depth+1)
-		}
-		return nil
+		return m.value(m.root.Defs[strings.TrimPrefix(s.Ref, "#/$defs/")])
 	case s.Const != nil:
 		return s.Const
 	case len(s.Enum) > 0:
@@ -123,42 +134,48 @@ func (s *schema) sampleIn(root *schema, text string, depth int) any {
 	}
 	for _, choices := range [][]*schema{s.AnyOf, s.OneOf, s.AllOf} {
 		if len(choices) > 0 {
-			return choices[0].sampleIn(root, text, depth+1)
+			return m.value(choices[0])
 		}
 	}
 	switch {
 	case s.is("string"):
-		return s.sampleText(text)
+		return s.sampleText(m.text)
 	case s.is("integer"), s.is("number"):
 		return s.sampleNumber()
 	case s.is("boolean"):
 		return false
 	case s.is("array"):
-		items := make([]any, s.MinItems)
-		for i := range items {
-			if s.Items != nil {
-				items[i] = s.Items.sampleIn(root, text, depth+1)
-			}
-		}
-		return items
+		return m.array(s)
 	case s.is("object"), s.Properties != nil:
-		object := map[string]any{}
-		for _, name := range s.Required {
-			if p := s.Properties[name]; p != nil {
-				object[name] = p.sampleIn(root, text, depth+1)
-			}
-		}
-		return object
+		return m.object(s)
 	}
 	return nil
 }
 
+func (m *sampler) array(s *schema) []any {
+	items := []any{}
+	for len(items) < s.MinItems && m.made < maxSampleValues {
+		items = append(items, m.value(s.Items))
+	}
+	return items
+}
+
+func (m *sampler) object(s *schema) map[string]any {
+	object := map[string]any{}
+	for _, name := range s.Required {
+		if p := s.Properties[name]; p != nil {
+			object[name] = m.value(p)
+		}
+	}
+	return object
+}
+
 func (s *schema) sampleText(text string) string {
-	for len(text) < s.MinLength {
-		text += "."
+	if missing := min(s.MinLength, maxSampleBytes) - len(text); missing > 0 {
+		text += strings.Repeat(".", missing)
 	}
 	if s.MaxLength != nil {
-		text = clip(text, *s.MaxLength)
+		text = clip(text, max(*s.MaxLength, 0))
 	}
 	return text
 }
