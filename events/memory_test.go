@@ -11,3 +11,7 @@ import (
 func TestMemory(t *testing.T) {
 	eventstest.Run(t, func(*testing.T) events.Log { return events.NewMemory() })
 }
+
+func BenchmarkMemory(b *testing.B) {
+	eventstest.Benchmark(b, func(*testing.B) events.Log { return events.NewMemory() })
+}

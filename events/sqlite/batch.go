@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"database/sql/driver"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -41,16 +40,6 @@ type threadState struct {
 // no reason to fail the neighbours.
 var errUnreadable = errors.New("cannot continue behind the last event")
 
-// runState is a run's summary and its row.
-type runState struct {
-	thread  int64
-	no      int64 // 0: not stored yet
-	summary events.RunSummary
-	// changed is set while the row is older than the summary, searched while its
-	// search text is.
-	changed, searched bool
-}
-
 // fill applies the requests and writes what they changed.
 func (b *batch) fill(group []*request) error {
 	for _, req := range group {
@@ -65,6 +54,10 @@ func (b *batch) fill(group []*request) error {
 		return err
 	}
 	for _, run := range b.runs {
+		run.changed = false
+		if !run.due() {
+			continue
+		}
 		if err := b.store(run); err != nil {
 			return err
 		}
@@ -133,80 +126,6 @@ func (b *batch) add(state *threadState, envs []events.Envelope, bodies [][]byte)
 	b.changed = true
 	b.grown = append(b.grown, state.key)
 	return nil
-}
-
-// summarize folds the event into its run's summary.
-func (b *batch) summarize(state *threadState, env events.Envelope) error {
-	run, err := b.runOf(state, env)
-	if err != nil || run == nil {
-		return err
-	}
-	answer := run.summary.Answer
-	if err := run.summary.Apply(env); err != nil {
-		return err
-	}
-	if !run.changed {
-		run.changed = true
-		b.runs = append(b.runs, run)
-	}
-	if _, started := env.Data.(events.WorkflowStarted); started || answer != run.summary.Answer {
-		run.searched = true
-	}
-	return nil
-}
-
-// runOf finds the state of the event's run; nil where the run has not started.
-// Nearly always it is the run that the thread's last events were of.
-func (b *batch) runOf(state *threadState, env events.Envelope) (*runState, error) {
-	if state.run != nil && state.run.summary.Run == env.Run {
-		return state.run, nil
-	}
-	for _, run := range b.runs {
-		if run.thread == state.no && run.summary.Run == env.Run {
-			return run, nil
-		}
-	}
-	run := &runState{thread: state.no}
-	err := b.conn.query(`SELECT run_no, summary FROM runs WHERE thread_no = ? AND run_id = ?`,
-		[]any{state.no, string(env.Run)}, func(row []driver.Value) (bool, error) {
-			run.no = row[0].(int64)
-			return false, json.Unmarshal(row[1].([]byte), &run.summary)
-		})
-	if err != nil {
-		return nil, err
-	}
-	if _, started := env.Data.(events.WorkflowStarted); run.no == 0 && !started {
-		return nil, nil
-	}
-	state.run = run
-	return run, nil
-}
-
-// store writes the summary of a run.
-func (b *batch) store(run *runState) error {
-	s := &run.summary
-	body, err := json.Marshal(s)
-	if err != nil {
-		return fmt.Errorf("summarize run=%s: %w", s.Run, err)
-	}
-	switch {
-	case run.no == 0:
-		run.no, err = b.conn.insert(`INSERT INTO runs (thread_no, tenant, run_id, status, search, summary)
-			VALUES (?, ?, ?, ?, ?, ?)`, run.thread, string(s.Tenant), string(s.Run), string(s.Status), searchText(s), body)
-	case run.searched:
-		err = b.conn.exec(`UPDATE runs SET status = ?, search = ?, summary = ? WHERE run_no = ?`,
-			string(s.Status), searchText(s), body, run.no)
-	default:
-		err = b.conn.exec(`UPDATE runs SET status = ?, summary = ? WHERE run_no = ?`, string(s.Status), body, run.no)
-	}
-	run.changed, run.searched = false, false
-	return err
-}
-
-// searchText is what [events.RunQuery.Search] is looked for in. The separator
-// keeps a match from reaching over from request to answer.
-func searchText(s *events.RunSummary) string {
-	return strings.ToLower(s.Request) + "\x1f" + strings.ToLower(s.Answer)
 }
 
 // maxRows is the number of events that one statement inserts. The sizes below it

@@ -23,3 +23,7 @@ func open(t testing.TB, path string) *sqlite.Log {
 	require.NoError(t, err)
 	return log
 }
+
+func BenchmarkLog(b *testing.B) {
+	eventstest.Benchmark(b, func(b *testing.B) events.Log { return open(b, filepath.Join(b.TempDir(), "convene.db")) })
+}

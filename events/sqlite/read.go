@@ -3,12 +3,10 @@ package sqlite
 import (
 	"context"
 	"database/sql/driver"
-	"encoding/json"
 	"fmt"
 	"iter"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/convene-run/convene/events"
 )
@@ -225,69 +223,4 @@ func (l *Log) position(ctx context.Context, cursor events.Cursor) (at int64, err
 		err = fmt.Errorf("tail from cursor %d of %d: %w", at, last, events.ErrCursor)
 	}
 	return at, err
-}
-
-// Runs implements [events.Log].
-func (l *Log) Runs(ctx context.Context, query events.RunQuery) (found []events.RunSummary, err error) {
-	sql, args := runsQuery(query)
-	err = l.read(ctx, func(c *conn) error {
-		return c.queryOnce(sql, args, func(row []driver.Value) (bool, error) {
-			var run events.RunSummary
-			err := json.Unmarshal(row[0].([]byte), &run)
-			found = append(found, run)
-			return true, err
-		})
-	})
-	return found, err
-}
-
-func runsQuery(query events.RunQuery) (sql string, args []any) {
-	where := []string{"TRUE"}
-	narrow := func(condition string, values ...any) {
-		where, args = append(where, condition), append(args, values...)
-	}
-	if query.Tenant != "" {
-		narrow("tenant = ?", string(query.Tenant))
-	}
-	if query.Thread != "" {
-		narrow("thread_no IN (SELECT thread_no FROM threads WHERE thread = ?)", string(query.Thread))
-	}
-	if len(query.Status) > 0 {
-		var statuses []any
-		for _, status := range query.Status {
-			statuses = append(statuses, string(status))
-		}
-		narrow("status IN (?"+strings.Repeat(", ?", len(statuses)-1)+")", statuses...)
-	}
-	if query.Search != "" {
-		narrow("instr(search, ?) > 0", strings.ToLower(query.Search))
-	}
-	if query.Before != "" {
-		narrow("run_id < ?", string(query.Before))
-	}
-	limit := query.Limit
-	if limit <= 0 {
-		limit = events.DefaultRunsLimit
-	}
-	sql = "SELECT summary FROM runs WHERE " + strings.Join(where, " AND ") + " ORDER BY run_id DESC LIMIT ?"
-	return sql, append(args, int64(limit))
-}
-
-// FindRun implements [events.Log]. Two rows settle it: ids sort, and the one that
-// is just the prefix comes first.
-func (l *Log) FindRun(ctx context.Context, tenant events.TenantID, idOrPrefix string) (events.RunSummary, error) {
-	var found []events.RunSummary
-	err := l.read(ctx, func(c *conn) error {
-		return c.query(`SELECT summary FROM runs WHERE tenant = ? AND run_id >= ? AND substr(run_id, 1, length(?2)) = ?2
-			ORDER BY run_id LIMIT 2`, []any{string(tenant), idOrPrefix}, func(row []driver.Value) (bool, error) {
-			var run events.RunSummary
-			err := json.Unmarshal(row[0].([]byte), &run)
-			found = append(found, run)
-			return true, err
-		})
-	})
-	if err != nil {
-		return events.RunSummary{}, err
-	}
-	return events.PickRun(found, idOrPrefix)
 }

@@ -14,17 +14,20 @@ CREATE TABLE threads (
 ) STRICT;
 
 -- Every event in its wire form. pos orders events over all threads in the order
--- of their commits and is never used twice.
+-- of their commits. Readers remember it, so it is never used twice: whoever deletes
+-- events leaves the row with the highest pos. (AUTOINCREMENT would see to that at
+-- the price of one more page written by every commit.)
 CREATE TABLE events (
-	pos       INTEGER PRIMARY KEY AUTOINCREMENT,
+	pos       INTEGER PRIMARY KEY,
 	thread_no INTEGER NOT NULL,
 	seq       INTEGER NOT NULL,
 	body      BLOB    NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX events_by_seq ON events (thread_no, seq);
 
--- The summaries of runs, a projection of the events, in JSON. search holds request
--- and answer in lower case, since LIKE folds the case of ASCII only.
+-- The summaries of runs, a projection of the events, in JSON. That of a running run
+-- may lag a few events behind. search holds request and answer in lower case, since
+-- LIKE folds the case of ASCII only.
 CREATE TABLE runs (
 	run_no    INTEGER PRIMARY KEY,
 	thread_no INTEGER NOT NULL,
