@@ -1,0 +1,90 @@
+package events_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/convene-run/convene/events"
+)
+
+const head = `{"v":1,"tenant_id":"local","thread_id":"t","run_id":"r","seq":1,"time":"2026-01-02T03:04:05Z",`
+
+func TestDecodeRefuses(t *testing.T) {
+	for name, body := range map[string]string{
+		"nothing":         ``,
+		"no object":       `[]`,
+		"cut":             head + `"type":"warning","data":{"code"`,
+		"more behind":     head + `"type":"warning","data":{}} {}`,
+		"no version":      `{"seq":1,"type":"warning","data":{}}`,
+		"no seq":          `{"v":1,"type":"warning","data":{}}`,
+		"no data":         head + `"type":"warning"}`,
+		"null data":       head + `"type":"warning","data":null}`,
+		"data of a kind":  head + `"type":"warning","data":[1]}`,
+		"field of a kind": head + `"type":"warning","data":{"code":7}}`,
+		"no time":         `{"v":1,"seq":1,"time":"yesterday","type":"warning","data":{}}`,
+		"time too far":    `{"v":1,"seq":1,"time":"9999-12-31T23:59:59-23:59","type":"warning","data":{}}`,
+	} {
+		_, err := events.Decode([]byte(body))
+		require.Error(t, err, name)
+	}
+	_, err := events.Decode([]byte(head + `"type":"teleported","data":{}}`))
+	require.ErrorIs(t, err, events.ErrUnknownKind)
+	_, err = events.Decode([]byte(`{"v":2,"seq":1,"type":"teleported","data":3}`))
+	require.ErrorIs(t, err, events.ErrNewerVersion)
+}
+
+func TestEncode(t *testing.T) {
+	env := events.Envelope{Tenant: "local", Thread: "t", Run: "r", Seq: 1, Data: events.Warning{Code: "c", Message: "<a> & \u2028"}}
+	env.Time = time.Date(2026, 1, 2, 12, 4, 5, 0, time.FixedZone("JST", 9*3600))
+	body, err := events.Encode(env)
+	require.NoError(t, err)
+	require.Equal(t, head+`"type":"warning","data":{"code":"c","message":"<a> & \u2028"}}`, string(body))
+
+	std, err := json.Marshal(env)
+	require.NoError(t, err)
+	require.JSONEq(t, string(body), string(std))
+	var back events.Envelope
+	require.NoError(t, json.Unmarshal(std, &back))
+	again, err := events.Encode(back)
+	require.NoError(t, err)
+	require.Equal(t, string(body), string(again))
+
+	_, err = events.Encode(events.Envelope{})
+	require.Error(t, err)
+	_, err = events.Encode(events.Envelope{Data: events.WorkflowStarted{Config: json.RawMessage(`{"cut`)}})
+	require.Error(t, err)
+}
+
+// Whatever decodes has one wire form, which decodes to itself.
+func FuzzDecode(f *testing.F) {
+	files, err := filepath.Glob(filepath.Join(goldenDir, "*.jsonl"))
+	require.NoError(f, err)
+	for _, name := range files {
+		file, err := os.ReadFile(name)
+		require.NoError(f, err)
+		for line := range bytes.Lines(file) {
+			f.Add(line)
+		}
+	}
+	f.Add([]byte(head + `"type":"teleported","data":{}}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		env, err := events.Decode(body)
+		if err != nil {
+			return
+		}
+		first, err := events.Encode(env)
+		require.NoError(t, err)
+		require.Equal(t, env.Data.Kind(), events.EncodedKind(first))
+		env, err = events.Decode(first)
+		require.NoError(t, err)
+		second, err := events.Encode(env)
+		require.NoError(t, err)
+		require.Equal(t, string(first), string(second))
+	})
+}
