@@ -18,4 +18,8 @@
 //
 // Wire form: JSON with snake_case names, RFC 3339 UTC times with nanoseconds,
 // and units in the names of numbers (elapsed_ms, cost_usd).
+//
+// The JSON Schema of the wire form is schema/events.schema.json.
 package events
+
+//go:generate go run ../internal/eventschema -o schema/events.schema.json
