@@ -19,7 +19,8 @@ func Samples() map[events.Kind]events.Event {
 	usage := events.Usage{InputTokens: 1200, CachedInputTokens: 1000, OutputTokens: 80, ReasoningTokens: 20, Estimated: true}
 	list := []events.Event{
 		events.WorkflowStarted{
-			Message: "Plan three days in Kyoto for two & a dog", Team: "trip",
+			Message: "Plan three days in Kyoto for two & a dog", Prompt: "Plan three days in Kyoto for two & a dog\n\nfile: notes.txt", Team: "trip",
+			Layout:        json.RawMessage(`{"sections":["day_1"]}`),
 			Agents:        []events.AgentCard{{ID: events.FacilitatorID, DisplayName: "Facilitator", Models: []string{"big", "small"}}},
 			Config:        json.RawMessage(`{"limits":{"max_tasks":40}}`),
 			Solo:          true,
