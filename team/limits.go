@@ -117,7 +117,7 @@ func (l Limits) MarshalJSON() ([]byte, error) {
 		if i > 0 {
 			out.WriteByte(',')
 		}
-		var value any = b.field(&l)
+		value := b.field(&l)
 		if d, ok := value.(*time.Duration); ok {
 			value = formatDuration(*d)
 		}

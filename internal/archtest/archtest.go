@@ -107,18 +107,29 @@ func checkOwn(dir, imported string) string {
 	if allowed, narrow := onlyImports[top(dir)]; narrow && top(dir) != top(imported) && !slices.Contains(allowed, imported) {
 		return "but " + top(dir) + " imports " + strings.Join(allowed, ", ") + " alone"
 	}
-	from, to := slices.Index(layers, top(dir)), slices.Index(layers, top(imported))
+	from, to := layer(dir), layer(imported)
 	switch {
 	case from < 0:
 		return "but " + top(dir) + " has no place in the layers; give it one in internal/archtest/rules.go"
 	case to < 0:
 		return "which has no place in the layers; give it one in internal/archtest/rules.go"
 	case from > to:
-		return "which lies above " + top(dir) + ": imports point downwards, " + strings.Join(layers, " > ")
+		return "which lies above " + layers[from] + ": imports point downwards, " + strings.Join(layers, " > ")
 	case slices.Contains(domains, dir) && top(imported) == dir:
 		return "a package below " + dir + ": technologies import the domain, not the other way round"
 	}
 	return ""
+}
+
+// layer is the index in layers of the directory nearest to dir, -1 if none holds
+// it.
+func layer(dir string) int {
+	for ; dir != "."; dir = path.Dir(dir) {
+		if i := slices.Index(layers, dir); i >= 0 {
+			return i
+		}
+	}
+	return -1
 }
 
 // top is the first step of a path: "llm" of "llm/openai".
