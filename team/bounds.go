@@ -122,7 +122,7 @@ var bounds = []bound{
 		"some eight thousand tokens: a few such results fit every model's window",
 		UnitBytes, 32 * kib, kib, mib}, func(l *Limits) any { return &l.MaxToolResultBytes }},
 	{Bound{LimitMaxReadChars, "characters that one read of the document gives",
-		"fits into a tool result even where letters take more than a byte; the rest is read by slot",
+		"fits into a tool result where most letters take one byte; the rest is read by section and slot",
 		"characters", 24_000, 500, 1_000_000}, func(l *Limits) any { return &l.MaxReadChars }},
 	{Bound{LimitMaxTokens, "input and output tokens of all model calls of a run",
 		"several times what a full board takes; a loop is stopped before it is dear",
