@@ -9,7 +9,7 @@ import (
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
-	"github.com/convene-run/convene/internal/termview"
+	"github.com/convene-run/convene/cmd/internal/termview"
 )
 
 // app is what every command works with: the process's surroundings, so that tests
@@ -68,7 +68,7 @@ be resumed, shown and replayed.`,
 	root.AddCommand(
 		newRunCommand(a), newResumeCommand(a), newCancelCommand(a),
 		newRunsCommand(a), newShowCommand(a), newExportCommand(a), newReplayCommand(a),
-		newTeamCommand(a), newSimCommand(a), newVersionCommand(a),
+		newTeamCommand(a), newDoctorCommand(a), newSimCommand(a), newVersionCommand(a),
 	)
 	return root
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/convene-run/convene/events"
-	"github.com/convene-run/convene/internal/termview"
+	"github.com/convene-run/convene/cmd/internal/termview"
 	"github.com/convene-run/convene/runner"
 	"github.com/convene-run/convene/thread"
 )
@@ -33,7 +33,6 @@ func (f *driveFlags) register(c *cobra.Command) {
 type driver struct {
 	app   *app
 	flags driveFlags
-	model string
 	log   events.Log
 	level zerolog.Level
 	beats chan runner.Signal
@@ -58,14 +57,10 @@ func (d *driver) open(ctx context.Context, open func(context.Context) (events.Lo
 }
 
 func (d *driver) runner() (*runner.Runner, error) {
-	models, err := d.app.models(d.flags.baseURL, d.model)
-	if err != nil {
-		return nil, usage(err)
-	}
 	host, _ := os.Hostname() // only a name for people
 	d.beats = make(chan runner.Signal, heartbeatQueue)
 	return runner.New(runner.Config{
-		Log: d.log, Models: models, Version: version(),
+		Log: d.log, Models: d.app.models(d.flags.baseURL, ""), Version: version(),
 		Owner: events.Owner(fmt.Sprintf("convene pid %d on %s", os.Getpid(), host)),
 		OnSignal: func(s runner.Signal) {
 			select {
@@ -115,7 +110,7 @@ func (d *driver) views(run *runner.Run, after events.Seq) []view {
 		views = append(views, &logView{logger: logger})
 	case live && d.app.env("TERM") != "dumb" && !d.sharedScreen():
 		views = append(views, &liveView{
-			out: d.app.err, painter: termview.NewPainter(d.app.err), theme: d.app.theme(d.app.err), lives: run.Live,
+			out: d.app.err, painter: termview.NewPainter(d.app.err), theme: d.app.theme(d.app.err), lives: run.Live, signals: d.beats,
 		})
 	default:
 		views = append(views, &plainView{out: d.app.err, after: after, lives: run.Live, signals: d.beats})
@@ -159,20 +154,18 @@ func (a *app) printResult(run *thread.Run) error {
 	return err
 }
 
-// printEnd says how the run ended, or how to go on with it.
+// printEnd says how the run ended, and which command is next.
 func (a *app) printEnd(run *thread.Run) {
-	for _, line := range termview.Summary(run, a.theme(a.err)) {
+	theme := a.theme(a.err)
+	for _, line := range termview.Summary(run, theme, width(a.err)) {
 		fmt.Fprintln(a.err, line)
 	}
+	next, store := "show it again with: convene show", ""
 	if !run.Status.Over() {
-		fmt.Fprintf(a.err, "  continue it with: convene resume %s%s\n", termview.ShortID(run.ID), a.storeFlag())
+		next = "continue it with: convene resume"
 	}
-}
-
-// storeFlag repeats --store for a command to copy.
-func (a *app) storeFlag() string {
-	if a.flags.store == "" {
-		return ""
+	if a.flags.store != "" {
+		store = fmt.Sprintf(" --store %q", a.flags.store)
 	}
-	return fmt.Sprintf(" --store %q", a.flags.store)
+	fmt.Fprintf(a.err, "  %s %s%s\n", next, termview.ShortID(run.ID), store)
 }

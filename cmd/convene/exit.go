@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/convene-run/convene/events"
-	"github.com/convene-run/convene/internal/termview"
+	"github.com/convene-run/convene/cmd/internal/termview"
 	"github.com/convene-run/convene/runner"
 	"github.com/convene-run/convene/team"
 )

@@ -144,7 +144,7 @@ func (f *follower) interrupt() {
 		f.run.Stop()
 		return
 	}
-	f.notice = fmt.Sprintf("finishing calls in flight (up to %d s) – ^C again to stop at once", drainTime/time.Second)
+	f.notice = fmt.Sprintf("finishing calls in flight (up to %d s) – ^C again stops at once", drainTime/time.Second)
 	f.drained = time.After(drainTime)
 	f.run.Suspend()
 }

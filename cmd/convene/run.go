@@ -72,7 +72,7 @@ func (a *app) run(c *cobra.Command, args []string, f *runFlags) (err error) {
 	if err != nil {
 		return usage(err)
 	}
-	d := &driver{app: a, flags: f.driveFlags, model: f.model}
+	d := &driver{app: a, flags: f.driveFlags}
 	if err := d.open(ctx, a.openStore); err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/convene-run/convene/document"
 	"github.com/convene-run/convene/events"
-	"github.com/convene-run/convene/internal/termview"
+	"github.com/convene-run/convene/cmd/internal/termview"
 	"github.com/convene-run/convene/thread"
 )
 
@@ -122,7 +122,7 @@ func describe(run *thread.Run) description {
 func (a *app) printRun(run *thread.Run) error {
 	theme, w := a.theme(a.out), width(a.out)
 	lines := []string{termview.Clip(run.Request, w-1)}
-	lines = append(lines, termview.Summary(run, theme)...)
+	lines = append(lines, termview.Summary(run, theme, w)...)
 	lines = append(lines, "")
 	if plan := termview.Plan(run, theme, w); len(plan) > 0 {
 		lines = append(append(lines, plan...), "")

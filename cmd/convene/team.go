@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/convene-run/convene/document"
-	"github.com/convene-run/convene/internal/termview"
+	"github.com/convene-run/convene/cmd/internal/termview"
 	"github.com/convene-run/convene/team"
 )
 

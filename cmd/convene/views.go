@@ -10,7 +10,7 @@ import (
 
 	"github.com/convene-run/convene/agent"
 	"github.com/convene-run/convene/events"
-	"github.com/convene-run/convene/internal/termview"
+	"github.com/convene-run/convene/cmd/internal/termview"
 	"github.com/convene-run/convene/runner"
 	"github.com/convene-run/convene/thread"
 )
@@ -22,6 +22,10 @@ type liveView struct {
 	theme   termview.Theme
 	// lives gives what the agents do now; nil where only the log tells.
 	lives func() []*agent.Live
+	// signals brings the heartbeats of silent agents; slow are those that have been
+	// silent for longer than expected, and when that was said.
+	signals <-chan runner.Signal
+	slow    map[events.DispatchID]time.Time
 }
 
 func (v *liveView) event(*thread.Run, events.Envelope) error { return nil }
@@ -30,11 +34,29 @@ func (v *liveView) tick(run *thread.Run, now time.Time, notice string) error {
 	width, height, _ := terminal(v.out)
 	frame := termview.Frame{Run: run, Now: now, Width: width, Height: height, Notice: notice}
 	if v.lives != nil {
-		frame.Active = activities(run, v.lives())
+		v.listen(now)
+		frame.Active = activities(run, v.lives(), v.slow)
 	} else {
 		frame.Active = termview.Activities(run)
 	}
 	return v.painter.Paint(termview.Render(frame, v.theme), width)
+}
+
+// listen takes in the heartbeats that came.
+func (v *liveView) listen(now time.Time) {
+	for {
+		select {
+		case s := <-v.signals:
+			if s.Slow {
+				if v.slow == nil {
+					v.slow = map[events.DispatchID]time.Time{}
+				}
+				v.slow[s.Dispatch] = now
+			}
+		default:
+			return
+		}
+	}
 }
 
 func (v *liveView) close() error {
@@ -48,8 +70,9 @@ var doings = map[agent.Phase]termview.Doing{
 	agent.PhaseRetrying: termview.DoingRetrying, agent.PhaseTools: termview.DoingTools,
 }
 
-// activities puts what the agents do into the words of the view.
-func activities(run *thread.Run, lives []*agent.Live) []termview.Activity {
+// activities puts what the agents do into the words of the view. An agent that was
+// said to be slow is so until something comes from it.
+func activities(run *thread.Run, lives []*agent.Live, slow map[events.DispatchID]time.Time) []termview.Activity {
 	var active []termview.Activity
 	for _, live := range lives {
 		state := live.State()
@@ -62,7 +85,8 @@ func activities(run *thread.Run, lives []*agent.Live) []termview.Activity {
 		}
 		active = append(active, termview.Activity{
 			Name: live.DisplayName, Doing: doing, Since: state.Since,
-			Text: state.Tail, RetryAt: state.RetryAt, Reason: shortReason(state.RetryReason),
+			Text: state.Tail, InCall: state.InCall, Slow: slow[live.Dispatch].After(state.Heard),
+			RetryAt: state.RetryAt, Reason: shortReason(state.RetryReason),
 		})
 	}
 	return active

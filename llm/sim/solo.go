@@ -9,22 +9,40 @@ var controlTools = map[string]bool{
 	"set_workflow_state": true, "ask_specialists": true,
 }
 
-// workAlone answers without a team. The first tool offered is called once, with the
-// least arguments that its schema allows.
+// workAlone answers without a team. The tools that the request names are called
+// once, together, else the first one offered, with the least arguments that its
+// schema allows.
 func (p *part) workAlone() {
+	called := false
+	for _, tool := range p.toolsToTry() {
+		if p.has(tool) {
+			break
+		}
+		args, _ := p.schema(tool).sample(topic(p.request)).(map[string]any)
+		if args == nil {
+			args = map[string]any{}
+		}
+		p.call(tool, args)
+		called = true
+	}
+	if !called {
+		p.answer()
+	}
+}
+
+func (p *part) toolsToTry() []string {
+	var offered, named []string
 	for _, tool := range p.req.Tools {
 		if controlTools[tool.Name] || strings.HasPrefix(tool.Name, dispatchPrefix) {
 			continue
 		}
-		if p.has(tool.Name) {
-			break
+		offered = append(offered, tool.Name)
+		if strings.Contains(p.request, tool.Name) {
+			named = append(named, tool.Name)
 		}
-		args, _ := p.schema(tool.Name).sample(topic(p.request)).(map[string]any)
-		if args == nil {
-			args = map[string]any{}
-		}
-		p.call(tool.Name, args)
-		return
 	}
-	p.answer()
+	if len(named) > 0 {
+		return named
+	}
+	return offered[:min(len(offered), 1)]
 }

@@ -133,11 +133,7 @@ func Heartbeat(name string, silent time.Duration, slow bool) string {
 
 // Retrying tells that an agent's call is made again after a wait.
 func Retrying(name string, wait time.Duration, reason string) string {
-	line := fmt.Sprintf("%s: retry in %s", Line(name), Duration(wait))
-	if reason != "" {
-		line += " (" + Clip(reason, narratedCells) + ")"
-	}
-	return line
+	return Line(name) + ": " + retryWords(wait, reason)
 }
 
 func about(run *thread.Run, id events.AgentID) string {

@@ -3,6 +3,7 @@ package termview
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/thread"
@@ -43,7 +44,7 @@ func header(f Frame, theme Theme, width int) []string {
 	if f.Run.Tasks > 0 {
 		parts = append(parts, fmt.Sprintf("%d/%d tasks", f.Run.FinishedTasks, f.Run.Tasks))
 	}
-	parts = append(parts, tokens(f.Run.Usage), Money(f.Run.CostUSD))
+	parts = append(parts, fmt.Sprintf("%9s", tokens(f.Run.Usage)), fmt.Sprintf("%7s", Money(f.Run.CostUSD)))
 	if f.Run.Simulated {
 		parts = append(parts, theme.notice("SIMULATED"))
 	}
@@ -122,21 +123,45 @@ func nowLines(f Frame, theme Theme, width int) []string {
 const doingWidth = len(DoingTeam)
 
 func nowLine(f Frame, a Activity, theme Theme, names, width int) string {
-	doing, clock := string(a.Doing), Duration(f.Now.Sub(a.Since))
-	if a.Doing == DoingRetrying {
-		doing = fmt.Sprintf("retry in %s", Duration(a.RetryAt.Sub(f.Now)))
-		if a.Reason != "" {
-			doing += " (" + Line(a.Reason) + ")"
-		}
-		doing = theme.notice(cut(doing, width-names-4))
-	} else if a.Doing == DoingWriting || a.Doing == DoingThinking {
+	doing := pad(string(a.Doing), doingWidth)
+	switch a.Doing {
+	case DoingRetrying:
+		doing = theme.notice(retryWords(a.RetryAt.Sub(f.Now), a.Reason))
+		return cut("  "+pad(Line(a.Name), names)+"  "+doing, width)
+	case DoingWriting, DoingThinking:
 		doing = theme.active(doing)
 	}
-	line := fmt.Sprintf("  %s  %s %s", pad(Line(a.Name), names), pad(doing, max(doingWidth, cells(doing))), theme.quiet(fmt.Sprintf("%5s", clock)))
-	if room := width - cells(line) - 4; a.Text != "" && room >= 12 {
-		line += "  " + theme.quiet("“"+tail(a.Text, room)+"”")
+	line := fmt.Sprintf("  %s  %s %s", pad(Line(a.Name), names), doing, theme.quiet(fmt.Sprintf("%5s", Duration(f.Now.Sub(a.Since)))))
+	if a.Slow {
+		return cut(line+"  "+theme.notice("taking longer than expected"), width)
+	}
+	if text := writes(a); text != "" && width-cells(line) >= minTail {
+		line += "  " + theme.quiet("“"+tail(text, width-cells(line)-4)+"”")
 	}
 	return cut(line, width)
+}
+
+// minTail is the room from which on the text that an agent writes is worth showing.
+const minTail = 16
+
+// writes is the text that an agent is writing now.
+func writes(a Activity) string {
+	switch {
+	case a.Doing != DoingWriting:
+		return ""
+	case a.InCall:
+		return spoken(a.Text)
+	}
+	return a.Text
+}
+
+func retryWords(wait time.Duration, reason string) string {
+	// Rounded up, so that it counts down to 0:01 and not to a long 0:00.
+	words := "retry in " + Duration(wait+time.Second-1)
+	if reason != "" {
+		words += " (" + Clip(reason, narratedCells) + ")"
+	}
+	return words
 }
 
 func noticeLines(f Frame, theme Theme, width int) []string {

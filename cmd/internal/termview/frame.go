@@ -42,8 +42,12 @@ type Activity struct {
 	Name  string
 	Doing Doing
 	Since time.Time
-	// Text is the newest text that the agent writes.
-	Text string
+	// Text is the newest text that the agent writes; with InCall the end of the
+	// arguments of a tool call.
+	Text   string
+	InCall bool
+	// Slow is set on an agent that has been silent for longer than expected.
+	Slow bool
 	// RetryAt and Reason say when and why it tries again.
 	RetryAt time.Time
 	Reason  string

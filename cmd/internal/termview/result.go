@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/thread"
 )
@@ -28,24 +30,27 @@ func Markdown(run *thread.Run) string {
 	return answer + "\n\n---\n\n" + document + "\n"
 }
 
-// Summary tells in a line or two how a run ended, what it took, and where to look.
-func Summary(run *thread.Run, theme Theme) []string {
-	status := theme.status(run.Status)
+// Summary tells in few lines how a run ended or where it stands, and what it took.
+func Summary(run *thread.Run, theme Theme, width int) []string {
+	parts := []string{theme.status(run.Status)}
 	if run.Simulated {
-		status += "  " + theme.notice("SIMULATED")
+		parts = append(parts, theme.notice("SIMULATED"))
 	}
-	parts := []string{status}
 	if run.Tasks > 0 {
 		parts = append(parts, fmt.Sprintf("%d/%d tasks", run.FinishedTasks, run.Tasks))
 	}
 	parts = append(parts, usage(run.Usage), Money(run.CostUSD)+costWord(run.CostUSD),
 		Duration(run.Driven), plural(run.ModelCalls, "call"))
-	lines := []string{strings.Join(parts, theme.quiet(" · "))}
+	lines := flow(parts, theme.quiet(" · "), width)
 	if run.Reason != "" {
-		lines = append(lines, "  "+theme.notice(Line(run.Reason)))
+		lines = append(lines, wrap(theme.notice("  "+Line(run.Reason)), width)...)
 	}
-	lines = append(lines, missingLines(run, theme)...)
-	return append(lines, theme.quiet(fmt.Sprintf("  run %s · convene show %s", run.ID, ShortID(run.ID))))
+	return append(lines, missingLines(run, theme, width)...)
+}
+
+// wrap breaks a clean line into lines of at most width cells.
+func wrap(line string, width int) []string {
+	return strings.Split(ansi.Wrap(line, max(width, minWidth), ""), "\n")
 }
 
 // costWord says of what an unknown price is the price.
@@ -64,15 +69,15 @@ func usage(u events.Usage) string {
 	return fmt.Sprintf("%s (%s cached)", tokens(u), Count(u.CachedInputTokens))
 }
 
-func missingLines(run *thread.Run, theme Theme) []string {
+func missingLines(run *thread.Run, theme Theme, width int) []string {
 	if !run.Status.Over() {
 		return nil
 	}
 	var lines []string
 	for _, id := range run.Board.Open("") {
 		task, _ := run.Board.Task(id)
-		lines = append(lines, fmt.Sprintf("  %s missing: task %d %s: %s", theme.notice(signNotice), id,
-			Line(DisplayName(run, task.AssignedTo)), Clip(task.Text, narratedCells)))
+		lines = append(lines, cut(fmt.Sprintf("  %s missing: task %d %s: %s", theme.notice(signNotice), id,
+			Line(DisplayName(run, task.AssignedTo)), Line(task.Text)), width))
 	}
 	return lines
 }
