@@ -44,8 +44,8 @@ var errUnreadable = errors.New("cannot continue behind the last event")
 func (b *batch) fill(group []*request) error {
 	for _, req := range group {
 		var err error
-		if req.refusal, err = req.apply(b); errors.Is(err, errUnreadable) {
-			req.refusal = err
+		if req.err, err = req.apply(b); errors.Is(err, errUnreadable) {
+			req.err = err
 		} else if err != nil {
 			return err
 		}

@@ -2,6 +2,8 @@ package sqlite
 
 import (
 	"fmt"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/convene-run/convene/events"
@@ -24,17 +26,25 @@ const (
 	pollEvery = 20 * time.Millisecond
 )
 
-// committer is the one writer: a goroutine that commits the waiting requests of
-// all runs together, since the cost of a durable commit hardly depends on its
-// size.
+// committer is the one writer. It commits the waiting requests of all runs
+// together, since the cost of a durable commit hardly depends on its size. There
+// is no goroutine of its own: whoever finds nobody committing leads, commits what
+// waits by then and hands the lead to the first who came meanwhile. A run alone
+// thus commits without waking anybody.
 type committer struct {
-	path    string
-	conn    *conn
-	owners  *owners
-	hub     *hub
-	queue   chan *request
-	closing <-chan struct{}
-	stopped chan struct{}
+	path   string
+	conn   *conn
+	owners *owners
+	hub    *hub
+
+	// mu guards waiting, leading and closed; idle is signalled when leading ends.
+	mu      sync.Mutex
+	idle    sync.Cond
+	waiting []*request
+	leading bool
+	closed  bool
+
+	// What follows belongs to the leader.
 
 	// threads caches the threads that this process has claimed. It holds while the
 	// generation does: while no other process has committed.
@@ -46,72 +56,114 @@ type committer struct {
 
 // request is one change that waits for its commit.
 type request struct {
-	// apply adds the change to the transaction. A refusal concerns this request
-	// alone, and it has then changed nothing; a failure ends the transaction.
+	// apply adds the change to the transaction; nil only looks for others' commits.
+	// A refusal concerns this request alone, and it has then changed nothing; a
+	// failure ends the transaction.
 	apply func(*batch) (refusal, failure error)
-	// refusal is written by the committer before done.
-	refusal error
-	done    chan error
+	// err is the outcome, written by the leader before it signals.
+	err error
+	// signal says that the request is committed or, if lead is set, that it is its
+	// sender's turn to commit.
+	signal chan struct{}
+	lead   bool
 }
 
-// run commits until the log closes, then what is still in the queue.
-func (c *committer) run() {
-	defer close(c.stopped)
+// submit returns when the request is committed or refused.
+func (c *committer) submit(req *request) error {
+	req.signal = make(chan struct{}, 1)
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return events.ErrClosed
+	}
+	c.waiting = append(c.waiting, req)
+	lead := !c.leading
+	c.leading = true
+	c.mu.Unlock()
+	if !lead {
+		<-req.signal
+		lead = req.lead
+	}
+	if lead {
+		c.commit(c.gather())
+		c.handOver()
+	}
+	return req.err
+}
+
+// gather takes who waits; the leader is the first of them.
+func (c *committer) gather() []*request {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := min(len(c.waiting), maxGroup)
+	group := c.waiting[:n:n]
+	c.waiting = c.waiting[n:]
+	return group
+}
+
+// handOver makes the first who waits the leader.
+func (c *committer) handOver() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.waiting) == 0 {
+		c.waiting, c.leading = nil, false
+		c.idle.Broadcast()
+		return
+	}
+	next := c.waiting[0]
+	next.lead = true
+	next.signal <- struct{}{}
+}
+
+// close waits for what is under way and refuses what comes.
+func (c *committer) close() error {
+	c.mu.Lock()
+	c.closed = true
+	for c.leading {
+		c.idle.Wait()
+	}
+	c.mu.Unlock()
+	return c.conn.close()
+}
+
+// watch looks for others' commits while somebody waits, until closing.
+func (c *committer) watch(closing <-chan struct{}) {
 	poll := time.NewTicker(pollEvery)
 	poll.Stop()
 	defer poll.Stop()
 	for {
 		select {
-		case req := <-c.queue:
-			c.commit(c.gather(req))
 		case <-c.hub.watched:
 			poll.Reset(pollEvery)
 		case <-poll.C:
-			if c.hub.anyone() {
-				c.noticeOthers()
-			} else {
+			if !c.hub.anyone() {
 				poll.Stop()
+			} else {
+				// What fails here fails at the next commit too, where it is told.
+				_ = c.submit(&request{})
 			}
-		case <-c.closing:
-			c.finish()
+		case <-closing:
 			return
 		}
 	}
-}
-
-func (c *committer) finish() {
-	for {
-		select {
-		case req := <-c.queue:
-			c.commit(c.gather(req))
-		default:
-			return
-		}
-	}
-}
-
-// gather takes what else waits.
-func (c *committer) gather(first *request) []*request {
-	group := []*request{first}
-	for len(group) < maxGroup {
-		select {
-		case req := <-c.queue:
-			group = append(group, req)
-		default:
-			return group
-		}
-	}
-	return group
 }
 
 // commit makes one durable transaction of the group and answers each request.
 func (c *committer) commit(group []*request) {
-	contended, err := c.transact(group)
-	for _, req := range group {
-		if req.refusal != nil {
-			req.done <- req.refusal
-		} else {
-			req.done <- err
+	writing := slices.DeleteFunc(slices.Clone(group), func(req *request) bool { return req.apply == nil })
+	var contended bool
+	var err error
+	if len(writing) > 0 {
+		contended, err = c.transact(writing)
+	} else {
+		err = c.noticeOthers()
+	}
+	for i, req := range group {
+		if req.err == nil {
+			req.err = err
+		}
+		if i > 0 {
+			req.signal <- struct{}{}
 		}
 	}
 	if contended {

@@ -22,6 +22,7 @@ type Log struct {
 	readers chan *conn
 
 	closing   chan struct{}
+	watching  sync.WaitGroup
 	closeOnce sync.Once
 	closeErr  error
 
@@ -48,30 +49,7 @@ func (l *Log) submit(ctx context.Context, apply func(*batch) (refusal, failure e
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	req := &request{apply: apply, done: make(chan error, 1)}
-	select {
-	case <-l.closing:
-		return events.ErrClosed
-	default:
-	}
-	select {
-	case l.committer.queue <- req:
-	case <-l.closing:
-		return events.ErrClosed
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	select {
-	case err := <-req.done:
-		return err
-	case <-l.committer.stopped:
-	}
-	select {
-	case err := <-req.done:
-		return err
-	default:
-		return events.ErrClosed
-	}
+	return l.committer.submit(&request{apply: apply})
 }
 
 // Claim implements [events.Log].
@@ -306,12 +284,12 @@ func (l *Log) Holder(ctx context.Context, key events.ThreadKey) (owner events.Ow
 func (l *Log) Close() error {
 	l.closeOnce.Do(func() {
 		close(l.closing)
-		<-l.committer.stopped
-		var errs []error
+		l.watching.Wait()
+		errs := []error{l.committer.close()}
 		for range cap(l.readers) {
 			errs = append(errs, (<-l.readers).close())
 		}
-		errs = append(errs, l.committer.conn.close(), l.owners.close())
+		errs = append(errs, l.owners.close())
 		l.closeErr = errors.Join(errs...)
 	})
 	return l.closeErr

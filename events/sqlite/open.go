@@ -12,14 +12,9 @@ import (
 	"github.com/convene-run/convene/events"
 )
 
-const (
-	// queueLength is how many requests may wait before senders wait too: about the
-	// number of runs that one process drives.
-	queueLength = 1024
-	// checkedBytes is the size up to which a file is checked in whole when opened:
-	// that takes about 10 ms there.
-	checkedBytes = 1 << 20
-)
+// checkedBytes is the size up to which a file is checked in whole when opened:
+// that takes about 10 ms there.
+const checkedBytes = 1 << 20
 
 // fileMagic is how every SQLite file starts: https://www.sqlite.org/fileformat.html
 const fileMagic = "SQLite format 3\x00"
@@ -113,7 +108,7 @@ func create(path string) error {
 	return file.Close()
 }
 
-// start opens the connections and sets the committer going.
+// start opens the connections and starts to watch for other processes.
 func start(path, dir string) (log *Log, err error) {
 	var opened []io.Closer
 	defer func() {
@@ -149,10 +144,10 @@ func start(path, dir string) (log *Log, err error) {
 		closing: closing, ends: map[events.ThreadKey]end{},
 	}
 	log.committer = &committer{
-		path: path, conn: writer, owners: owners, hub: log.hub, queue: make(chan *request, queueLength),
-		closing: closing, stopped: make(chan struct{}), threads: map[events.ThreadKey]*threadState{},
+		path: path, conn: writer, owners: owners, hub: log.hub, threads: map[events.ThreadKey]*threadState{},
 	}
-	go log.committer.run()
+	log.committer.idle.L = &log.committer.mu
+	log.watching.Go(func() { log.committer.watch(closing) })
 	return log, nil
 }
 
