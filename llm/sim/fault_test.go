@@ -222,16 +222,6 @@ func TestBehaviours(t *testing.T) {
 	require.Zero(t, flooded.open())
 }
 
-func TestParseBehaviour(t *testing.T) {
-	for _, b := range sim.Behaviours() {
-		parsed, err := sim.ParseBehaviour(string(b))
-		require.NoError(t, err)
-		require.Equal(t, b, parsed)
-	}
-	_, err := sim.ParseBehaviour("lazy")
-	require.ErrorContains(t, err, "use one of")
-}
-
 // A model that dispatches in circles does so until it is told to answer.
 func TestCircles(t *testing.T) {
 	team := travelTeam(t, sim.New(sim.Options{Behaviour: sim.BehaveCircles}))

@@ -1,10 +1,6 @@
 package sim
 
-import (
-	"fmt"
-	"slices"
-	"time"
-)
+import "time"
 
 // Options are the settings of a simulated model and of its server. The zero value
 // is a model that answers at once and well.
@@ -72,14 +68,6 @@ const (
 // Behaviours lists the behaviours by name, for flags and help texts.
 func Behaviours() []Behaviour {
 	return []Behaviour{BehaveWell, BehaveEndless, BehaveCircles, BehaveFlood, BehaveHuge, BehaveEmpty}
-}
-
-// ParseBehaviour reads a behaviour's name; "" is [BehaveWell].
-func ParseBehaviour(name string) (Behaviour, error) {
-	if b := Behaviour(name); slices.Contains(Behaviours(), b) {
-		return b, nil
-	}
-	return "", fmt.Errorf("behaviour %q is unknown: use one of %q", name, Behaviours()[1:])
 }
 
 const (
