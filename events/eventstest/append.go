@@ -122,6 +122,36 @@ func testAppendRace(t *testing.T, f *fixture) {
 	}
 }
 
+// Appends of many runs may share a commit: those that are fenced or late, take
+// none of their neighbours with them.
+func testRefusedAlone(t *testing.T, f *fixture) {
+	const runs, rounds = 8, 15
+	var wg sync.WaitGroup
+	for range runs {
+		w := f.begin()
+		wg.Go(func() {
+			for range rounds {
+				if err := w.try(warning("fine")); err != nil {
+					t.Errorf("append: %v", err)
+				}
+			}
+		})
+		wg.Go(func() {
+			astray := []events.Envelope{{Run: w.run, Data: warning("astray")}}
+			for range rounds {
+				if err := f.Append(f.ctx, w.key, w.epoch-1, 1, astray); !errors.Is(err, events.ErrFenced) {
+					t.Errorf("a dead epoch: %v", err)
+				}
+				if err := f.Append(f.ctx, w.key, w.epoch, 0, astray); !errors.Is(err, events.ErrConflict) {
+					t.Errorf("a late append: %v", err)
+				}
+			}
+		})
+		t.Cleanup(func() { require.Len(t, f.all(w.key), 1+rounds) })
+	}
+	wg.Wait()
+}
+
 // Proves R73 (its claims).
 func testClaim(t *testing.T, f *fixture) {
 	key := newKey()

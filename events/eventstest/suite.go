@@ -28,6 +28,7 @@ func Run(t *testing.T, open Open) {
 		"append of nothing":                       testAppendNothing,
 		"append clamps time":                      testTime,
 		"append races":                            testAppendRace,
+		"a refused append fails alone":            testRefusedAlone,
 		"claim is exclusive":                      testClaim,
 		"take-over fences":                        testTakeOver,
 		"release frees":                           testRelease,

@@ -16,9 +16,9 @@ const (
 	// lockRetry is the pause between attempts to begin while another process
 	// commits; a commit takes about that long.
 	lockRetry = time.Millisecond
-	// lockWait is how long a commit waits for another process before it fails: no
-	// process of ours holds the file for more than a fraction of it.
-	lockWait = 10 * time.Second
+	// defaultLockWait is how long a commit waits for another process before it fails:
+	// no process of ours holds the file for more than a fraction of it.
+	defaultLockWait = 10 * time.Second
 	// yieldPause lets the other process in after a commit that had to wait for it.
 	yieldPause = 500 * time.Microsecond
 	// pollEvery is how often others' commits are looked for while somebody waits: a
@@ -36,6 +36,8 @@ type committer struct {
 	conn   *conn
 	owners *owners
 	hub    *hub
+	// lockWait is [defaultLockWait], but in tests.
+	lockWait time.Duration
 
 	// mu guards waiting, leading and closed; idle is signalled when leading ends.
 	mu      sync.Mutex
@@ -210,8 +212,8 @@ func (c *committer) begin() (contended bool, err error) {
 		if !isBusy(err) {
 			return contended, err
 		}
-		if time.Since(start) > lockWait {
-			return contended, fmt.Errorf("waited %s for another process: %w", lockWait, err)
+		if time.Since(start) > c.lockWait {
+			return contended, fmt.Errorf("waited %s: %w", c.lockWait, err)
 		}
 		contended = true
 		time.Sleep(lockRetry)

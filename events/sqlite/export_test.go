@@ -1,6 +1,9 @@
 package sqlite
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // LimitPages makes the database full at that many pages, as a full disk would.
 func (l *Log) LimitPages(pages int64) {
@@ -19,3 +22,6 @@ func (l *Log) onWriter(use func(*conn)) {
 		return nil, nil
 	})
 }
+
+// SetLockWait shortens the wait for other processes.
+func (l *Log) SetLockWait(d time.Duration) { l.committer.lockWait = d }

@@ -42,7 +42,7 @@ var _ events.Log = (*Log)(nil)
 
 // MaxEventBytes bounds one encoded event: far above what any run writes, far
 // below what SQLite can hold in a row. A larger one is refused.
-const MaxEventBytes = 64 << 20
+const MaxEventBytes = 32 << 20
 
 // submit hands a change to the committer and waits until it is durable.
 func (l *Log) submit(ctx context.Context, apply func(*batch) (refusal, failure error)) error {

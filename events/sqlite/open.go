@@ -144,7 +144,8 @@ func start(path, dir string) (log *Log, err error) {
 		closing: closing, ends: map[events.ThreadKey]end{},
 	}
 	log.committer = &committer{
-		path: path, conn: writer, owners: owners, hub: log.hub, threads: map[events.ThreadKey]*threadState{},
+		path: path, conn: writer, owners: owners, hub: log.hub, lockWait: defaultLockWait,
+		threads: map[events.ThreadKey]*threadState{},
 	}
 	log.committer.idle.L = &log.committer.mu
 	log.watching.Go(func() { log.committer.watch(closing) })

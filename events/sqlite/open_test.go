@@ -120,21 +120,6 @@ func execute(t *testing.T, path, statement string) {
 	require.NoError(t, db.Close())
 }
 
-func TestOpenReadOnly(t *testing.T) {
-	if os.Getuid() == 0 {
-		t.Skip("root may write everywhere")
-	}
-	dir := t.TempDir()
-	path := filepath.Join(dir, "convene.db")
-	require.NoError(t, open(t, path).Close())
-	require.NoError(t, os.Chmod(path, 0o400))
-	_, err := sqlite.Open(t.Context(), path)
-	require.ErrorIs(t, err, sqlite.ErrReadOnly)
-	require.NoError(t, os.Chmod(dir, 0o500))
-	_, err = sqlite.Open(t.Context(), filepath.Join(dir, "other.db"))
-	require.ErrorIs(t, err, sqlite.ErrReadOnly)
-}
-
 // A commit that finds the disk full fails those who wait for it, and the log goes
 // on once there is room.
 func TestDiskFull(t *testing.T) {
@@ -155,19 +140,32 @@ func TestDiskFull(t *testing.T) {
 	require.NoError(t, log.Append(t.Context(), key("t"), epoch, 0, big))
 }
 
-// A file that another program keeps locked fails the open in words, in the time
-// that ctx gives.
-func TestOpenLocked(t *testing.T) {
+// A commit waits for another program's transaction, and says so if that does not
+// end.
+func TestLocked(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "convene.db")
 	log := open(t, path)
 	defer func() { require.NoError(t, log.Close()) }()
+	log.SetLockWait(50 * time.Millisecond)
 	db, err := sql.Open("sqlite", path+"?_txlock=immediate")
 	require.NoError(t, err)
 	tx, err := db.Begin()
 	require.NoError(t, err)
-	time.AfterFunc(100*time.Millisecond, func() { _ = tx.Rollback() })
-	appendOne(t, log, "waits for the lock")
+	_, err = log.Claim(t.Context(), key("t"), "tester", false)
+	require.ErrorIs(t, err, sqlite.ErrLocked)
+	require.ErrorContains(t, err, path)
+	log.SetLockWait(10 * time.Second)
+	time.AfterFunc(50*time.Millisecond, func() { _ = tx.Rollback() })
+	appendOne(t, log, "t")
 	require.NoError(t, db.Close())
+}
+
+func BenchmarkOpen(b *testing.B) {
+	path := filepath.Join(b.TempDir(), "convene.db")
+	require.NoError(b, open(b, path).Close())
+	for b.Loop() {
+		require.NoError(b, open(b, path).Close())
+	}
 }
 
 // Proves R73: what is acknowledged survives a power cut.
