@@ -168,8 +168,8 @@ func Follow(ctx context.Context, log Log, key ThreadKey, after Seq) iter.Seq2[En
 				}
 				after = env.Seq
 			}
-			if len(envs) > 0 {
-				continue
+			if len(envs) == readPage {
+				continue // there may be more already
 			}
 			if err := log.Wait(ctx, key, after); err != nil {
 				yield(Envelope{}, err)
