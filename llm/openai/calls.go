@@ -211,7 +211,7 @@ func (s *callSet) ready() *call {
 	switch {
 	case c.whole, c.scan.done && (len(later) > 0 || !c.empty()):
 		return c
-	case len(c.args) == 0 && len(later) > 0 && len(later[0].args) > 0:
+	case len(c.args) == 0 && len(later) > 0 && later[0].scan.done:
 		return c
 	}
 	return nil

@@ -18,7 +18,7 @@ type Client struct {
 	chat      *url.URL
 	models    *url.URL
 	header    http.Header
-	transport *http.Transport
+	transport http.RoundTripper
 	// configError is a base URL that is none: every call answers with it.
 	configError error
 
@@ -49,6 +49,9 @@ func New(cfg Config) *Client {
 		request.SetBasicAuth(base.User.Username(), password)
 		base.User = nil
 	}
+	if base.Path == "" {
+		base.Path = "/" // a relative path is no request
+	}
 	c.chat, c.models = base.JoinPath("chat/completions"), base.JoinPath("models")
 	c.header.Set("Content-Type", "application/json")
 	c.header.Set("Accept", "text/event-stream, application/json")
@@ -64,7 +67,11 @@ func New(cfg Config) *Client {
 }
 
 // Close drops the idle connections. Calls under way go on.
-func (c *Client) Close() { c.transport.CloseIdleConnections() }
+func (c *Client) Close() {
+	if t, ok := c.transport.(interface{ CloseIdleConnections() }); ok {
+		t.CloseIdleConnections()
+	}
+}
 
 // Stream implements [llm.Client]: one attempt, no retry.
 func (c *Client) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Delta, error] {
