@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/team"
 	"github.com/convene-run/convene/thread"
 )
 
@@ -30,6 +31,9 @@ type pending struct {
 // have ended.
 func (l *Loop) advance(tx *thread.Tx, a advancing) []pending {
 	var start []pending
+	if a.early == nil {
+		l.recordTooMany(tx, len(a.calls))
+	}
 	for i, tc := range a.calls {
 		call := l.callState(tx, i)
 		if call != nil && call.Done {
@@ -85,6 +89,16 @@ func (l *Loop) check(a advancing, index int, tc events.ToolCall) (compiled, erro
 	return tool, err
 }
 
+// recordTooMany puts it into the log, once, that a turn has more calls than are run.
+func (l *Loop) recordTooMany(tx *thread.Tx, calls int) {
+	if max := l.Spec.MaxToolCalls; calls > max && !tx.Run.LimitMet(team.LimitMaxToolCallsPerTurn) {
+		tx.Emit(l.Spec.ID, l.ID, events.LimitReached{
+			Limit: team.LimitMaxToolCallsPerTurn, Value: float64(max), Used: float64(calls),
+			Consequence: "The calls beyond it were not run, and the model was told so.",
+		})
+	}
+}
+
 // refuse answers a call that is not run. Dispatch tools have an event of their own
 // for it.
 func (l *Loop) refuse(tx *thread.Tx, tool compiled, in Invocation, reason error) {
@@ -100,17 +114,25 @@ func (l *Loop) refuse(tx *thread.Tx, tool compiled, in Invocation, reason error)
 // finish records a result.
 func (l *Loop) finish(tx *thread.Tx, in Invocation, result Result) {
 	tx.Emit(l.Spec.ID, l.ID, events.ToolCallDone{
-		Agent: l.Spec.ID, Tool: in.Tool, Result: l.bound(result.Text), Phase: "complete",
+		Agent: l.Spec.ID, Tool: in.Tool, Phase: "complete",
+		Result: Bound(tx, l.Spec.ID, l.ID, result.Text, l.Spec.MaxResultBytes),
 		Failed: result.Failed, ShownEntries: result.Shown, CallRef: in.Ref,
 	})
 }
 
-// bound keeps a result within its bound, and says so where it was over.
-func (l *Loop) bound(text string) string {
-	if max := l.Spec.MaxResultBytes; max > 0 && len(text) > max {
-		return clip(text, max) + fmt.Sprintf("\n[cut: %d of %d bytes shown]", max, len(text))
+// Bound cuts the result of a call to max bytes, which it says there, and once in the
+// log. 0 is no bound.
+func Bound(tx *thread.Tx, agent events.AgentID, dispatch events.DispatchID, text string, max int) string {
+	if max <= 0 || len(text) <= max {
+		return text
 	}
-	return text
+	if !tx.Run.LimitMet(team.LimitMaxToolResultBytes) {
+		tx.Emit(agent, dispatch, events.LimitReached{
+			Limit: team.LimitMaxToolResultBytes, Value: float64(max), Used: float64(len(text)),
+			Consequence: "The model reads such a result cut, and it says so.",
+		})
+	}
+	return clip(text, max) + fmt.Sprintf("\n[cut: %d of %d bytes shown]", max, len(text))
 }
 
 // decide runs a decision. A panic in it is a result, not the end of the run.

@@ -208,8 +208,9 @@ func (l *Loop) commit(t *turn) (start []pending, err error) {
 		if tx.Run.Cancelled {
 			return
 		}
+		l.warnOfFinish(tx, reply)
 		if len(reply.ToolCalls) > 0 {
-			if reply.Text != "" && !t.wrapUp {
+			if !reply.Blank() && !t.wrapUp {
 				l.Role.Beside(tx, reply.Text)
 			}
 			// Calls that were all refused while the turn streamed have settled it.
@@ -217,7 +218,7 @@ func (l *Loop) commit(t *turn) (start []pending, err error) {
 				start = l.advance(tx, advancing{id: t.id, calls: reply.ToolCalls, refuse: t.wrapUp})
 			}
 		}
-		if reply.Text != "" && (len(reply.ToolCalls) == 0 || t.wrapUp) {
+		if !reply.Blank() && (len(reply.ToolCalls) == 0 || t.wrapUp) {
 			l.Role.Close(tx, reply)
 		}
 	})

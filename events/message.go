@@ -1,6 +1,9 @@
 package events
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // Role says who speaks in a message.
 type Role string
@@ -57,6 +60,13 @@ type Reply struct {
 	ToolCalls    []ToolCall      `json:"tool_calls,omitempty"`
 	FinishReason FinishReason    `json:"finish_reason,omitempty"`
 }
+
+// Empty reports whether the reply says nothing: no tool call, and no text beyond
+// white space.
+func (r Reply) Empty() bool { return len(r.ToolCalls) == 0 && r.Blank() }
+
+// Blank reports whether the reply has no text beyond white space.
+func (r Reply) Blank() bool { return strings.TrimSpace(r.Text) == "" }
 
 // Message gives the assistant message that the reply becomes in the history.
 func (r Reply) Message() Message {

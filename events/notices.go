@@ -14,6 +14,8 @@ const (
 	WarnFallbackModel     = "fallback_model"
 	WarnOutcomeUnknown    = "outcome_unknown"
 	WarnToolPanicked      = "tool_panicked"
+	WarnReplyCut          = "reply_cut"
+	WarnReplyFiltered     = "reply_filtered"
 )
 
 // Warning is a thing that was mended or tolerated, and that a person may want

@@ -3,7 +3,6 @@ package facilitator
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/convene-run/convene/agent"
 	"github.com/convene-run/convene/events"
@@ -59,13 +58,13 @@ func (r *Role) Prepare(tx *thread.Tx, conv *thread.Conversation, limit *agent.Li
 	case limit != nil:
 		r.wrapUp(tx, limit)
 		return agent.WrapUp{}
-	case conv.EmptyReplies() > r.limits.MaxEmptyReplies:
+	case conv.EmptyReplies() >= r.limits.MaxEmptyReplies:
 		r.Fail(tx, &agent.LimitError{
 			Limit: team.LimitMaxEmptyReplies, Value: float64(r.limits.MaxEmptyReplies), Used: float64(conv.EmptyReplies()),
 		})
 		return agent.Stop{}
-	case conv.EmptyReplies() > conv.Nudges(nudgeEmpty):
-		r.nudge(tx, nudgeEmpty, "Your reply was empty. Go on with the next step of your work, or answer the user.")
+	case conv.EmptyReplies() > 0 && conv.TurnsSince(nudgeEmpty) > 0:
+		r.nudge(tx, nudgeEmpty, agent.EmptyReplyNudge(conv, "Go on with the next step of your work, or answer the user."))
 	}
 	return agent.RunAgain{}
 }
@@ -80,10 +79,11 @@ func (r *Role) wrapUp(tx *thread.Tx, limit *agent.LimitError) {
 
 // clipped keeps what the last turn reads within the budget of a reading tool.
 func (r *Role) clipped(text string) string {
-	if len(text) <= r.limits.MaxReadChars {
-		return text
+	head, more := clip(text, r.limits.MaxReadChars)
+	if more > 0 {
+		head += fmt.Sprintf("… (%d more characters)", more)
 	}
-	return strings.ToValidUTF8(text[:r.limits.MaxReadChars], "") + "\n[cut]"
+	return head
 }
 
 func (r *Role) nudge(tx *thread.Tx, reason, content string) {

@@ -2,6 +2,9 @@ package facilitator
 
 import (
 	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -66,17 +69,28 @@ func (t tools) create(tx *thread.Tx, in agent.Invocation) agent.Result {
 	}
 	created, err := tx.Run.Board.Create(args.Tasks, rules)
 	if err != nil {
-		var limit *board.LimitError
-		if errors.As(err, &limit) && !tx.Run.LimitMet(team.LimitMaxTasks) {
-			tx.Emit(in.Agent, "", events.LimitReached{
-				Limit: team.LimitMaxTasks, Value: float64(limit.Max), Used: float64(limit.Have + limit.Asked),
-				Consequence: "The tasks were refused, and the model told so.",
-			})
-		}
+		t.recordTaskLimit(tx, in, args.Tasks, err)
 		return agent.Refuse(err)
 	}
 	tx.Emit(in.Agent, "", created)
 	return agent.Result{Text: "Created:\n" + board.Render(created.Tasks, nil)}
+}
+
+// recordTaskLimit puts a bound of the plan that a refusal met into the log, once for
+// each bound.
+func (t tools) recordTaskLimit(tx *thread.Tx, in agent.Invocation, drafts []board.Draft, err error) {
+	met := events.LimitReached{Limit: team.LimitMaxTaskBytes, Value: float64(t.team.Limits.MaxTaskBytes)}
+	for _, draft := range drafts {
+		met.Used = max(met.Used, float64(len(strings.TrimSpace(draft.Text))))
+	}
+	var limit *board.LimitError
+	if errors.As(err, &limit) {
+		met = events.LimitReached{Limit: team.LimitMaxTasks, Value: float64(limit.Max), Used: float64(limit.Have + limit.Asked)}
+	}
+	if met.Used > met.Value && !tx.Run.LimitMet(met.Limit) {
+		met.Consequence = "The tasks were refused, and the model told so."
+		tx.Emit(in.Agent, "", met)
+	}
 }
 
 func (t tools) planStatus() agent.Tool {
@@ -140,10 +154,38 @@ func (t tools) readClean() agent.Tool {
 			Parameters:  agent.Parameters(),
 		},
 		Handler: agent.Pure(func(tx *thread.Tx, _ agent.Invocation) agent.Result {
-			if text := tx.Run.Document.RenderClean(); text != "" {
-				return agent.Result{Text: text}
+			text := tx.Run.Document.RenderClean()
+			if text == "" {
+				return agent.Result{Text: "The document is empty."}
 			}
-			return agent.Result{Text: "The document is empty."}
+			head, more := clip(text, t.team.Limits.MaxReadChars)
+			if more > 0 {
+				head += fmt.Sprintf("… (%d more characters. To read a part of them: read_document with %s.)", more, placeNames(t.team.Document))
+			}
+			return agent.Result{Text: head}
 		}),
 	}
+}
+
+// clip parts text behind that many characters and counts those that follow.
+func clip(text string, chars int) (head string, more int) {
+	if len(text) <= chars {
+		return text, 0
+	}
+	for at := range text {
+		if chars == 0 {
+			return text[:at], utf8.RuneCountInString(text[at:])
+		}
+		chars--
+	}
+	return text, 0
+}
+
+// placeNames are the arguments that name a place of the document.
+func placeNames(layout document.Layout) string {
+	var names []string
+	for _, p := range layout.Params() {
+		names = append(names, p.Name)
+	}
+	return strings.Join(names, " and ")
 }

@@ -265,7 +265,7 @@ func (r *Run) lookAfter(ended <-chan struct{}) {
 			last = now
 			_ = r.journal.sync() // a store that fails ends the run at its next commit
 			used := r.before + now.Sub(r.begun)
-			limit := &agent.LimitError{Limit: team.LimitMaxTime, Value: limits.MaxTime.Seconds(), Used: used.Seconds()}
+			limit := timeLimit(team.LimitMaxTime, limits.MaxTime, used)
 			switch {
 			case used >= limits.MaxTime:
 				r.stop(limit)

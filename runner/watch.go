@@ -7,7 +7,6 @@ import (
 
 	"github.com/convene-run/convene/agent"
 	"github.com/convene-run/convene/events"
-	"github.com/convene-run/convene/specialists"
 	"github.com/convene-run/convene/team"
 )
 
@@ -119,9 +118,9 @@ func (w *watcher) check(a *watched, now time.Time, elapsed time.Duration) (Signa
 	if a.live.Dispatch != "" {
 		switch {
 		case silent >= w.limits.SilenceTimeout:
-			a.stop(specialists.ErrSilent)
+			a.stop(timeLimit(team.LimitSilenceTimeout, w.limits.SilenceTimeout, silent))
 		case a.active >= w.limits.SpecialistTimeout:
-			a.stop(specialists.ErrTimeout)
+			a.stop(timeLimit(team.LimitSpecialistTimeout, w.limits.SpecialistTimeout, a.active))
 		}
 	}
 	if silent < w.limits.SilenceNotice || silent-a.told < w.limits.SilenceNotice {
@@ -132,4 +131,8 @@ func (w *watcher) check(a *watched, now time.Time, elapsed time.Duration) (Signa
 		Run: w.run, Agent: a.live.Agent, DisplayName: a.live.DisplayName, Dispatch: a.live.Dispatch,
 		Silent: silent, Slow: silent >= w.limits.SilenceSlow,
 	}, true
+}
+
+func timeLimit(limit events.Limit, bound, used time.Duration) *agent.LimitError {
+	return &agent.LimitError{Limit: limit, Value: bound.Seconds(), Used: used.Seconds()}
 }

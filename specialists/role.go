@@ -1,7 +1,6 @@
 package specialists
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -9,15 +8,10 @@ import (
 	"github.com/convene-run/convene/agent"
 	"github.com/convene-run/convene/board"
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/team"
 	"github.com/convene-run/convene/thread"
 )
-
-// ErrTimeout ends a dispatch that took longer than the team allows.
-var ErrTimeout = errors.New("took longer than specialist_timeout")
-
-// ErrSilent ends a dispatch from whose model nothing came for too long.
-var ErrSilent = errors.New("was silent for longer than silence_timeout")
 
 // role is what makes an agent a specialist.
 type role struct {
@@ -60,15 +54,15 @@ func (r *role) Prepare(tx *thread.Tx, conv *thread.Conversation, limit *agent.Li
 			Limit: team.LimitMaxSpecialistTurns, Value: float64(r.limits.MaxSpecialistTurns), Used: float64(conv.Turns()),
 		})
 		return agent.Stop{}
-	case conv.EmptyReplies() > r.limits.MaxEmptyReplies:
+	case conv.EmptyReplies() >= r.limits.MaxEmptyReplies:
 		r.Fail(tx, &agent.LimitError{
 			Limit: team.LimitMaxEmptyReplies, Value: float64(r.limits.MaxEmptyReplies), Used: float64(conv.EmptyReplies()),
 		})
 		return agent.Stop{}
-	case conv.EmptyReplies() > conv.Nudges(nudgeEmpty):
+	case conv.EmptyReplies() > 0 && conv.TurnsSince(nudgeEmpty) > 0:
 		tx.Emit(r.agent, r.id, events.UserMessage{
 			Synthetic: true, Reason: nudgeEmpty,
-			Content: "Your reply was empty. Work on your tasks with the tools, or answer with your summary if they are done.",
+			Content: agent.EmptyReplyNudge(conv, "Work on your tasks with the tools, or answer with your summary if they are done."),
 		})
 	}
 	return agent.RunAgain{}
@@ -101,11 +95,13 @@ func (r *role) Fail(tx *thread.Tx, cause error) {
 func outcome(cause error) events.Outcome {
 	var limit *agent.LimitError
 	switch {
-	case errors.As(cause, &limit):
+	case errors.As(cause, &limit) && (limit.Limit == team.LimitSpecialistTimeout || limit.Limit == team.LimitSilenceTimeout):
+		return events.OutcomeTimedOut
+	case limit != nil:
 		return events.OutcomeLimit
 	case errors.Is(cause, agent.ErrCancelled):
 		return events.OutcomeCancelled
-	case errors.Is(cause, ErrTimeout), errors.Is(cause, ErrSilent), errors.Is(cause, context.DeadlineExceeded):
+	case llm.KindOf(cause) == llm.ErrTimeout:
 		return events.OutcomeTimedOut
 	}
 	return events.OutcomeFailed
@@ -129,6 +125,6 @@ func (r *role) finish(tx *thread.Tx, status events.Outcome, result, problem stri
 	d := r.dispatch(tx.Run)
 	tx.Emit(r.agent, r.id, events.AgentFinished{
 		Agent: r.agent, DisplayName: r.displayName, CallID: d.Start.CallID, Status: status,
-		Result: result, Error: problem, ElapsedMS: tx.Now.Sub(d.Started).Milliseconds(),
+		Result: agent.Bound(tx, r.agent, r.id, result, r.limits.MaxToolResultBytes), Error: problem, ElapsedMS: tx.Now.Sub(d.Started).Milliseconds(),
 	})
 }

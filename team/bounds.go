@@ -142,7 +142,7 @@ var bounds = []bound{
 	{Bound{LimitSilenceSlow, "silence of a model after which it is said to take longer than expected",
 		"longer than a first token takes when all is well",
 		UnitSeconds, 30, 1, day}, func(l *Limits) any { return &l.SilenceSlow }},
-	{Bound{LimitSilenceTimeout, "silence of a model after which its call is ended",
+	{Bound{LimitSilenceTimeout, "silence of a model after which its specialist is ended",
 		"a reasoning model may think for a minute; two without a byte is a dead connection",
 		UnitSeconds, 120, 1, day}, func(l *Limits) any { return &l.SilenceTimeout }},
 	{Bound{LimitWrapUpShare, "share of tokens, cost and time that is kept for the wrap-up",

@@ -17,7 +17,7 @@ type Conversation struct {
 	turn     *Turn
 	empty    int
 	nudges   map[string]nudge
-	last     events.Usage
+	finish   events.FinishReason
 	summary  string
 }
 
@@ -55,15 +55,28 @@ func (c *Conversation) Messages() []events.Message {
 func (c *Conversation) Turns() int { return c.turns }
 
 // NextTurn is the id of the next model call.
-func (c *Conversation) NextTurn() events.ModelCallID {
-	return events.ModelCallID(fmt.Sprintf("%s.%d", c.prefix, c.turns+1))
-}
+func (c *Conversation) NextTurn() events.ModelCallID { return c.turnID(c.turns + 1) }
 
 // Turn is the turn whose calls lack results, nil if there is none.
 func (c *Conversation) Turn() *Turn { return c.turn }
 
-// EmptyReplies counts the replies without text and calls.
+// LastTurn is the id of the newest finished model call, "" before the first.
+func (c *Conversation) LastTurn() events.ModelCallID {
+	if c.turns == 0 {
+		return ""
+	}
+	return c.turnID(c.turns)
+}
+
+func (c *Conversation) turnID(n int) events.ModelCallID {
+	return events.ModelCallID(fmt.Sprintf("%s.%d", c.prefix, n))
+}
+
+// EmptyReplies counts the newest replies that said nothing: those in a row.
 func (c *Conversation) EmptyReplies() int { return c.empty }
+
+// LastFinish says why the model stopped in its newest reply.
+func (c *Conversation) LastFinish() events.FinishReason { return c.finish }
 
 // Nudges counts the synthetic messages that were given for the reason.
 func (c *Conversation) Nudges(reason string) int { return c.nudges[reason].count }
@@ -71,9 +84,6 @@ func (c *Conversation) Nudges(reason string) int { return c.nudges[reason].count
 // TurnsSince counts the model calls since the newest synthetic message for the
 // reason.
 func (c *Conversation) TurnsSince(reason string) int { return c.turns - c.nudges[reason].turn }
-
-// LastUsage is what the newest model call of the conversation used.
-func (c *Conversation) LastUsage() events.Usage { return c.last }
 
 // Summary is what stands for the turns that were compacted away; "" for none.
 func (c *Conversation) Summary() string { return c.summary }
@@ -96,12 +106,13 @@ func (c *Conversation) modelCalled(e events.ModelCalled) error {
 		c.thread.callIDs[tc.ID] = struct{}{}
 	}
 	c.turns++
-	c.last = e.Usage
-	if e.Reply.Text == "" && len(e.Reply.ToolCalls) == 0 {
+	c.finish = e.Reply.FinishReason
+	if e.Reply.Empty() {
 		c.empty++
 		c.turn = nil
 		return nil
 	}
+	c.empty = 0
 	c.messages = append(c.messages, e.Reply.Message())
 	c.turn = turn
 	c.settle()
