@@ -111,7 +111,10 @@ func (e *InputError) Error() string { return e.Message }
 // ErrOver is for a run that has finished.
 var ErrOver = errors.New("the run has finished")
 
-func (job *Job) check() error {
+// Check says whether the job can be started as it is, and fills in its defaults.
+// [Runner.Start] does so too; who has things to prepare asks first. The error is an
+// [*InputError].
+func (job *Job) Check() error {
 	switch {
 	case job.Team == nil:
 		return &InputError{"no team"}
@@ -155,7 +158,7 @@ func isUUID(text string, version uuid.Version) bool {
 // ends: the run is then left as it is, to be resumed. An [*InputError] and the
 // resolver's errors mean that nothing was done.
 func (r *Runner) Start(ctx context.Context, job Job) (*Run, error) {
-	if err := job.check(); err != nil {
+	if err := job.Check(); err != nil {
 		return nil, err
 	}
 	plan, err := r.plan(job)
