@@ -54,9 +54,15 @@ be resumed, shown and replayed.`,
 		Example: `  convene run --model sim "Plan three days in Kyoto for two"
   convene runs`,
 		SilenceErrors: true, SilenceUsage: true,
-		PersistentPreRun: func(*cobra.Command, []string) { a.running = true },
-		Args:             unknownCommand,
-		RunE:             func(c *cobra.Command, _ []string) error { return c.Help() },
+		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
+			if err := c.ValidateFlagGroups(); err != nil {
+				return err
+			}
+			a.running = true
+			return nil
+		},
+		Args: unknownCommand,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.SetIn(a.in)
 	root.SetOut(a.out)

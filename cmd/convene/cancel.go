@@ -34,7 +34,7 @@ func (a *app) cancel(ctx context.Context, id, reason string) (err error) {
 	if err != nil {
 		return err
 	}
-	r, err := (&driver{app: a, log: log}).runner()
+	r, err := (&driver{app: a, log: log, models: a.models("")}).runner()
 	if err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ OPENAI_API_KEY.`,
 }
 
 func (a *app) doctor(ctx context.Context, model, baseURL string) error {
-	route, err := a.models(baseURL, "").Resolve(model)
+	route, err := a.models(baseURL).Resolve(model)
 	if err != nil {
 		return usage(err)
 	}

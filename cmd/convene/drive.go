@@ -9,8 +9,9 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
-	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/cmd/internal/termview"
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/llm/endpoint"
 	"github.com/convene-run/convene/runner"
 	"github.com/convene-run/convene/thread"
 )
@@ -33,9 +34,11 @@ func (f *driveFlags) register(c *cobra.Command) {
 type driver struct {
 	app   *app
 	flags driveFlags
-	log   events.Log
-	level zerolog.Level
-	beats chan runner.Signal
+	// models finds the endpoints of models.
+	models *endpoint.Resolver
+	log    events.Log
+	level  zerolog.Level
+	beats  chan runner.Signal
 }
 
 // heartbeatQueue bounds the heartbeats that wait to be shown: an agent gives one
@@ -60,7 +63,7 @@ func (d *driver) runner() (*runner.Runner, error) {
 	host, _ := os.Hostname() // only a name for people
 	d.beats = make(chan runner.Signal, heartbeatQueue)
 	return runner.New(runner.Config{
-		Log: d.log, Models: d.app.models(d.flags.baseURL, ""), Version: version(),
+		Log: d.log, Models: d.models, Version: version(),
 		Owner: events.Owner(fmt.Sprintf("convene pid %d on %s", os.Getpid(), host)),
 		OnSignal: func(s runner.Signal) {
 			select {

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/cmd/internal/termview"
+	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/runner"
 	"github.com/convene-run/convene/team"
 )

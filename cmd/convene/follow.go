@@ -98,7 +98,9 @@ func (f *follower) loop(steps <-chan step) error {
 				return err
 			}
 		case <-f.app.interrupts:
-			f.interrupt()
+			if err := f.interrupt(); err != nil {
+				return err
+			}
 		case <-f.drained:
 			f.run.Stop()
 		}
@@ -137,14 +139,19 @@ func (f *follower) tick(now time.Time) error {
 }
 
 // interrupt lets calls in flight end first; asked again, it stops at once.
-func (f *follower) interrupt() {
+func (f *follower) interrupt() error {
 	f.interrupted++
 	if f.interrupted > 1 {
 		f.notice = "stopping"
-		f.run.Stop()
-		return
+	} else {
+		f.notice = fmt.Sprintf("finishing calls in flight (up to %d s) – ^C again stops at once", drainTime/time.Second)
+		f.drained = time.After(drainTime)
 	}
-	f.notice = fmt.Sprintf("finishing calls in flight (up to %d s) – ^C again stops at once", drainTime/time.Second)
-	f.drained = time.After(drainTime)
-	f.run.Suspend()
+	err := f.tick(time.Now())
+	if f.interrupted > 1 {
+		f.run.Stop()
+	} else {
+		f.run.Suspend()
+	}
+	return err
 }

@@ -26,7 +26,7 @@ RUN is the id, or the beginning of it. Without RUN the newest that can be contin
 }
 
 func (a *app) resume(ctx context.Context, args []string, f driveFlags) (err error) {
-	d := &driver{app: a, flags: f}
+	d := &driver{app: a, flags: f, models: a.models(f.baseURL)}
 	if err := d.open(ctx, a.existingStore); err != nil {
 		return err
 	}

@@ -72,7 +72,10 @@ func (a *app) run(c *cobra.Command, args []string, f *runFlags) (err error) {
 	if err != nil {
 		return usage(err)
 	}
-	d := &driver{app: a, flags: f.driveFlags}
+	d := &driver{app: a, flags: f.driveFlags, models: a.models(f.baseURL)}
+	if err := d.checkModels(job); err != nil {
+		return usage(err)
+	}
 	if err := d.open(ctx, a.openStore); err != nil {
 		return err
 	}
@@ -101,9 +104,10 @@ func (a *app) job(c *cobra.Command, args []string, f *runFlags) (runner.Job, err
 	if err := f.limits.apply(c, t); err != nil {
 		return runner.Job{}, err
 	}
-	return runner.Job{
+	job := runner.Job{
 		Thread: events.ThreadID(f.thread), Request: request, Team: t, Model: f.model, Solo: f.solo,
-	}, nil
+	}
+	return job, job.Check()
 }
 
 // apply sets the limits that were given and checks them as those of a team file.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/cmd/internal/termview"
+	"github.com/convene-run/convene/events"
 )
 
 // runsFlags are those of `convene runs`.

@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/convene-run/convene/cmd/internal/termview"
 	"github.com/convene-run/convene/document"
 	"github.com/convene-run/convene/events"
-	"github.com/convene-run/convene/cmd/internal/termview"
 	"github.com/convene-run/convene/thread"
 )
 

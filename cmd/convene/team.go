@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/convene-run/convene/document"
 	"github.com/convene-run/convene/cmd/internal/termview"
 	"github.com/convene-run/convene/team"
 )
@@ -99,7 +98,7 @@ reason for it. Without an argument the built-in teams are listed.`,
 			if err != nil {
 				return usage(err)
 			}
-			return a.printLines(teamLines(t, prompts, a.theme(a.out), width(a.out)))
+			return a.printLines(termview.Team(t, prompts, a.theme(a.out), width(a.out)))
 		},
 	}
 	c.Flags().BoolVar(&prompts, "prompts", false, "with the prompts")
@@ -118,59 +117,4 @@ func (a *app) teamList() error {
 	}
 	_, err := fmt.Fprintf(a.out, "\nconvene team show NAME tells more; a run that names no team has %s\n", team.DefaultName)
 	return err
-}
-
-func teamLines(t *team.Team, prompts bool, theme termview.Theme, width int) []string {
-	lines := []string{fmt.Sprintf("%s (%s)", termview.Line(t.DisplayName), t.Name)}
-	if t.Description != "" {
-		lines = append(lines, termview.Clip(t.Description, width))
-	}
-	lines = append(lines, "", "SPECIALISTS")
-	if prompts {
-		lines = append(lines, promptLines(string("facilitator"), t.Facilitator.Prompt)...)
-	}
-	for _, s := range t.Specialists {
-		lines = append(lines, termview.Clip(fmt.Sprintf("  %-14s %s: %s%s", s.ID, s.DisplayName, s.Description, modelOf(s.Model)), width))
-		if prompts {
-			lines = append(lines, promptLines("", s.Prompt)...)
-		}
-	}
-	lines = append(append(lines, "", "DOCUMENT"), layoutLines(t.Document, width)...)
-	return append(append(lines, ""), termview.Bounds(t.Limits, theme, width)...)
-}
-
-func modelOf(model string) string {
-	if model == "" {
-		return ""
-	}
-	return " [" + model + "]"
-}
-
-func promptLines(name, prompt string) []string {
-	var lines []string
-	if name != "" {
-		lines = append(lines, "  "+name)
-	}
-	for line := range strings.SplitSeq(strings.TrimSpace(termview.Text(prompt)), "\n") {
-		lines = append(lines, "      "+line)
-	}
-	return lines
-}
-
-func layoutLines(l document.Layout, width int) []string {
-	if l.Kind() != document.KindSections {
-		return []string{"  layout " + string(l.Kind())}
-	}
-	var lines []string
-	for _, s := range l.Sections() {
-		line := fmt.Sprintf("  %-14s %s", s.ID, s.Title)
-		if len(s.Slots) > 0 {
-			line += " (" + strings.Join(s.Slots, ", ") + ")"
-		}
-		if s.Description != "" {
-			line += ": " + s.Description
-		}
-		lines = append(lines, termview.Clip(line, width))
-	}
-	return lines
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/convene-run/convene/agent"
-	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/cmd/internal/termview"
+	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/runner"
 	"github.com/convene-run/convene/thread"
 )
@@ -26,9 +26,17 @@ type liveView struct {
 	// silent for longer than expected, and when that was said.
 	signals <-chan runner.Signal
 	slow    map[events.DispatchID]time.Time
+	drawn   bool
 }
 
-func (v *liveView) event(*thread.Run, events.Envelope) error { return nil }
+// event draws the first picture; from then on time does.
+func (v *liveView) event(run *thread.Run, env events.Envelope) error {
+	if v.drawn {
+		return nil
+	}
+	v.drawn = true
+	return v.tick(run, env.Time, "")
+}
 
 func (v *liveView) tick(run *thread.Run, now time.Time, notice string) error {
 	width, height, _ := terminal(v.out)

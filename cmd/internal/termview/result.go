@@ -43,10 +43,13 @@ func Summary(run *thread.Run, theme Theme, width int) []string {
 		Duration(run.Driven), plural(run.ModelCalls, "call"))
 	lines := flow(parts, theme.quiet(" · "), width)
 	if run.Reason != "" {
-		lines = append(lines, wrap(theme.notice("  "+Line(run.Reason)), width)...)
+		lines = append(lines, wrap("  "+theme.notice(Clip(run.Reason, reasonCells)), width)...)
 	}
 	return append(lines, missingLines(run, theme, width)...)
 }
+
+// reasonCells bounds a run's reason in a summary: what is missing is listed below it.
+const reasonCells = 240
 
 // wrap breaks a clean line into lines of at most width cells.
 func wrap(line string, width int) []string {

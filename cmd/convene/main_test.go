@@ -1,0 +1,209 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/llm/sim"
+)
+
+// The command runs in a process of its own, so that scripts can interrupt it.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"convene": main})
+}
+
+// Proves R23, R70, R74: the whole command line, on good and on bad input.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("CONVENE_MODEL", "sim")
+			env.Setenv("HOME", env.WorkDir)
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits, "interrupt": interrupt, "simserver": startSim, "write": writeBytes, "save": save,
+			"checklog": checkLog, "poison": poison, "waitrun": waitRun,
+		},
+	})
+}
+
+// startSim serves a simulated model and sets SIM to its base URL. Its arguments are
+// faults and a behaviour; "" for none.
+func startSim(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) > 3 {
+		ts.Fatalf("usage: simserver [FAULTS [BEHAVIOUR [FIRST_TOKEN]]]")
+	}
+	args = append(args, "", "", "")
+	faults, err := sim.ParseFaults(args[0])
+	ts.Check(err)
+	options := sim.Options{Faults: faults, Behaviour: sim.Behaviour(args[1])}
+	if args[2] != "" {
+		options.FirstToken = duration(ts, args[2])
+	}
+	server := httptest.NewServer(sim.NewServer(options))
+	ts.Defer(server.Close)
+	ts.Setenv("SIM", server.URL+"/v1")
+}
+
+// writeBytes writes a file of bytes that a script cannot hold, as Go writes strings.
+func writeBytes(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: write FILE TEXT-WITH-ESCAPES")
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(unescape(ts, args[1])), 0o600))
+}
+
+func unescape(ts *testscript.TestScript, text string) string {
+	plain, err := strconv.Unquote(`"` + text + `"`)
+	ts.Check(err)
+	return plain
+}
+
+func duration(ts *testscript.TestScript, text string) time.Duration {
+	d, err := time.ParseDuration(text)
+	ts.Check(err)
+	return d
+}
+
+// exits runs a program and checks its exit code.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE PROGRAM ARGS…")
+	}
+	checkCode(ts, args[0], ts.Exec(args[1], args[2:]...))
+}
+
+func checkCode(ts *testscript.TestScript, want string, err error) {
+	code := 0
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		code = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got := strconv.Itoa(code); got != want {
+		ts.Fatalf("exit code %s, not %s", got, want)
+	}
+}
+
+// interrupt runs a program, presses ^C each time that one of the texts between the
+// code and -- has come to stand in its standard error, and checks its exit code. Its
+// standard error goes to the file "interrupted".
+func interrupt(ts *testscript.TestScript, neg bool, args []string) {
+	at := slices.Index(args, "--")
+	if neg || at < 2 || at == len(args)-1 {
+		ts.Fatalf("usage: interrupt CODE TEXT… -- PROGRAM ARGS…")
+	}
+	c := exec.Command(args[at+1], args[at+2:]...)
+	c.Dir = ts.MkAbs(".")
+	for _, name := range []string{"PATH", "HOME", "CONVENE_MODEL"} {
+		c.Env = append(c.Env, name+"="+ts.Getenv(name))
+	}
+	output := &lockedBuffer{}
+	c.Stderr = output
+	ts.Check(c.Start())
+	for _, text := range args[1:at] {
+		waitFor(ts, output, text)
+		ts.Check(c.Process.Signal(os.Interrupt))
+	}
+	err := c.Wait()
+	ts.Check(os.WriteFile(ts.MkAbs("interrupted"), []byte(output.String()), 0o600))
+	checkCode(ts, args[0], err)
+}
+
+func waitFor(ts *testscript.TestScript, output *lockedBuffer, text string) {
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if strings.Contains(output.String(), text) {
+			return
+		}
+	}
+	ts.Fatalf("%q was not written:\n%s", text, output)
+}
+
+// lockedBuffer is written by a process and read by a test.
+type lockedBuffer struct {
+	mu   sync.Mutex // guards text
+	text bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
+// save keeps what a pattern's group finds in a file, or in the last output, as a
+// variable.
+func save(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: save NAME FILE PATTERN")
+	}
+	match := regexp.MustCompile(args[2]).FindStringSubmatch(ts.ReadFile(args[1]))
+	if len(match) != 2 {
+		ts.Fatalf("%s does not match %s with one group", args[1], args[2])
+	}
+	ts.Setenv(args[0], match[1])
+}
+
+// checkLog checks a run's JSON lines: seq without gaps, workflow_finished once, last,
+// and with that status.
+func checkLog(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: checklog FILE STATUS")
+	}
+	lines := strings.Split(strings.TrimSuffix(ts.ReadFile(args[0]), "\n"), "\n")
+	for i, line := range lines {
+		env, err := events.Decode([]byte(line))
+		ts.Check(err)
+		if int(env.Seq) != i+1 {
+			ts.Fatalf("line %d has seq %d", i+1, env.Seq)
+		}
+		finished, last := env.Data.(events.WorkflowFinished)
+		if last != (i == len(lines)-1) {
+			ts.Fatalf("line %d of %d is a %s", i+1, len(lines), env.Data.Kind())
+		}
+		if last && string(finished.Status) != args[1] {
+			ts.Fatalf("status %s, not %s", finished.Status, args[1])
+		}
+	}
+}
+
+// waitRun waits until the store has a run with events behind its first.
+func waitRun(ts *testscript.TestScript, _ bool, _ []string) {
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		ts.Check(ts.Exec("convene", "runs", "--json"))
+		if strings.Contains(ts.ReadFile("stdout"), `"status":"running"`) {
+			return
+		}
+	}
+	ts.Fatalf("no run has started")
+}
+
+// poison replaces a word everywhere in a file; the new one is put in as it is.
+func poison(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: poison FILE WORD BY")
+	}
+	text := strings.ReplaceAll(ts.ReadFile(args[0]), args[1], args[2])
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
+}
