@@ -7,8 +7,6 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/tidwall/gjson"
-
 	"github.com/convene-run/convene/events"
 )
 
@@ -78,10 +76,13 @@ func (s *callSet) add(f fragment) {
 	for _, x := range f.extra {
 		c.extra.add(x.key, x.raw)
 	}
-	for text := f.args; text != ""; {
+	for text := f.args; text != "" && !s.tooMany(); {
 		c, text = s.write(c, text)
 	}
 }
+
+// tooMany reports that the reply is over the bound of its calls.
+func (s *callSet) tooMany() bool { return len(s.list) > MaxToolCalls }
 
 // resolve finds the call that a fragment belongs to: by index where given, else by
 // id, else by name, else the one last written to.
@@ -228,7 +229,7 @@ func (s *callSet) finish() {
 		c.repeat = nil
 		// The newest fragment repeated arguments that were not complete before it.
 		if last := c.args[c.lastFragment:]; !c.scan.done && c.lastFragment > 0 &&
-			bytes.HasPrefix(last, c.args[:c.lastFragment]) && gjson.ValidBytes(last) {
+			bytes.HasPrefix(last, c.args[:c.lastFragment]) && validJSON(last) {
 			c.args = last
 		}
 	}

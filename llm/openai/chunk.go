@@ -16,7 +16,7 @@ var errNotJSON = errors.New("chunk is not valid JSON")
 // chunk takes one JSON document of the stream: a chunk, a whole completion, or an
 // error. It is lenient: a field of an unexpected type is as good as absent.
 func (s *stream) chunk(data []byte) error {
-	if !gjson.ValidBytes(data) {
+	if !validJSON(data) {
 		return errNotJSON
 	}
 	// The strings below share data's memory; whatever outlives this call is cloned.
@@ -53,6 +53,9 @@ func (s *stream) chunk(data []byte) error {
 		return err == nil
 	})
 	if err != nil {
+		return err
+	}
+	if err := s.bounded(); err != nil {
 		return err
 	}
 	s.finalUsage = false
@@ -222,15 +225,15 @@ func (s *stream) toolCalls(calls gjson.Result) error {
 			s.content = true
 			s.calls.add(s.fragment(element))
 		}
-		return s.emitErr == nil
+		return s.emitErr == nil && !s.calls.tooMany()
 	})
 	if s.emitErr != nil {
 		return s.emitErr
 	}
-	if len(s.calls.list) > MaxToolCalls {
+	if s.calls.tooMany() {
 		return s.client.failure(s.req.Model, errorTooLarge, "more than %d tool calls in one reply (the bound of a reply)", MaxToolCalls)
 	}
-	return s.bounded()
+	return nil
 }
 
 func (s *stream) fragment(element gjson.Result) fragment {

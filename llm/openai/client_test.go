@@ -410,6 +410,16 @@ func TestOnesOwnCertificateAuthority(t *testing.T) {
 	require.NoError(t, collect(t, client(t, openai.Config{BaseURL: server.URL, RootCAs: pool}), ask("x")).err)
 }
 
+// A document of brackets alone must not exhaust the stack, wherever it comes.
+func TestNestingIsBounded(t *testing.T) {
+	deep := strings.Repeat("[", 8<<20)
+	_, err := serve(t, http.StatusOK, "application/json", []byte(`{"data":`+deep)).Models(t.Context())
+	require.Error(t, err)
+	req := ask("x")
+	req.Messages = append(req.Messages, events.Message{Role: events.RoleAssistant, Content: "c", Extra: []byte(`{"a":` + deep), ToolCalls: calls(tool("a", "n", `{"a":`+deep))})
+	require.True(t, json.Valid(openai.EncodeForTest(&req)))
+}
+
 func TestModels(t *testing.T) {
 	models, err := serve(t, http.StatusOK, "application/json", []byte(`{"object":"list","data":[{"id":"a","created":1.5},{"id":"b"}]}`)).Models(t.Context())
 	require.NoError(t, err)
@@ -449,4 +459,31 @@ func FuzzStream(f *testing.F) {
 			require.True(t, json.Valid(openai.EncodeForTest(&req)))
 		}
 	})
+}
+
+// What a hostile endpoint sends costs no more time than its size.
+func TestHostileStreamsEndSoon(t *testing.T) {
+	const size = 2 << 20
+	fill := func(piece string) string { return strings.Repeat(piece, size/len(piece)) }
+	var keys strings.Builder
+	for i := range size / 12 {
+		fmt.Fprintf(&keys, `"k%d":1,`, i)
+	}
+	for name, body := range map[string]string{
+		"calls in one delta":     `data: {"choices":[{"delta":{"tool_calls":[` + fill(`{"id":"a","function":{"name":"n"}},`) + `{}]}}]}`,
+		"objects in one text":    `data: {"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"n","arguments":"` + fill(`{}{\"a\":1}`) + `"}}]}}]}`,
+		"unknown fields":         `data: {"choices":[{"delta":{` + keys.String() + `"x":1}}]}`,
+		"data lines":             "data: {" + fill("\ndata: 1"),
+		"growing unknown arrays": fill(`data: {"choices":[{"delta":{"y":[1]}}]}` + "\n\n"),
+		"comments":               fill(": \n"),
+		"white space":            fill(" \n"),
+		"nested":                 `data: {"choices":` + strings.Repeat("[", 20<<20),
+		"tags":                   `data: {"choices":[{"delta":{"content":"` + fill("<think><") + `"}}]}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			start := time.Now()
+			collect(t, openai.NewForTest(openai.Config{}, "text/event-stream", []byte(body+"\n\n"+okBody)), ask("x"))
+			require.Less(t, time.Since(start), 5*time.Second)
+		})
+	}
 }

@@ -27,7 +27,7 @@ var htmlTitle = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
 // HTML, plain text.
 func parseErrorBody(body []byte) said {
 	body = bytes.TrimSpace(body)
-	if !gjson.ValidBytes(body) || len(body) == 0 || (body[0] != '{' && body[0] != '[') {
+	if !validJSON(body) || len(body) == 0 || (body[0] != '{' && body[0] != '[') {
 		return said{message: plainMessage(body)}
 	}
 	root := gjson.ParseBytes(body)

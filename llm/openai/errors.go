@@ -173,7 +173,7 @@ func (c *Client) streamError(model string, root gjson.Result) error {
 
 // streamErrorText reads the data of an "event: error", which may be plain text.
 func (c *Client) streamErrorText(model string, data []byte) error {
-	if gjson.ValidBytes(data) && len(data) > 0 && data[0] == '{' {
+	if validJSON(data) && len(data) > 0 && data[0] == '{' {
 		return c.streamError(model, gjson.ParseBytes(data))
 	}
 	return c.failure(model, llm.ErrServer, "the endpoint reported an error in mid-reply: %s", clip(data))

@@ -18,13 +18,15 @@ type field struct {
 type extraFields struct {
 	fields  []field
 	details []*detail
-	size    int
 }
+
+// maxExtraFields bounds the fields kept of a message or call; none has more than a
+// handful.
+const maxExtraFields = 32
 
 // add takes a field: arrays grow from chunk to chunk, of anything else the last
 // value counts.
 func (e *extraFields) add(key string, raw []byte) {
-	e.size += len(key) + len(raw)
 	if key == reasoningDetails {
 		e.addDetails(raw)
 		return
@@ -35,20 +37,23 @@ func (e *extraFields) add(key string, raw []byte) {
 			return
 		}
 	}
-	e.fields = append(e.fields, field{key, bytes.Clone(raw)})
+	if len(e.fields) < maxExtraFields {
+		e.fields = append(e.fields, field{key, bytes.Clone(raw)})
+	}
 }
 
-func joinArrays(old, new []byte) []byte {
-	if old[0] != '[' || new[0] != '[' {
-		return bytes.Clone(new)
+// joinArrays gives the array old with the items of more behind its own, in the
+// memory of old; what is no array replaces it.
+func joinArrays(old, more []byte) []byte {
+	if old[0] != '[' || more[0] != '[' {
+		return bytes.Clone(more)
 	}
-	head := bytes.TrimSpace(old[1 : len(old)-1])
-	tail := bytes.TrimSpace(new[1 : len(new)-1])
-	joined := append([]byte{'['}, head...)
-	if len(head) > 0 && len(tail) > 0 {
-		joined = append(joined, ',')
+	items := bytes.TrimSpace(more[1 : len(more)-1])
+	if len(items) == 0 {
+		return old
 	}
-	return append(append(joined, tail...), ']')
+	joined := append(old[:len(old)-1], ',')
+	return append(append(joined, items...), ']')
 }
 
 // object gives all fields as one JSON object, nil if there are none.

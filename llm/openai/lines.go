@@ -76,14 +76,15 @@ func (l *lineReader) rest() ([]byte, error) {
 	return l.buf[l.start:l.end], nil
 }
 
-// peek gives the first byte that is no white space, without consuming it.
+// peek gives the first byte that is no white space, without consuming it; none
+// where the body begins with more of it than one buffer holds.
 func (l *lineReader) peek() (byte, bool) {
 	for {
 		trimmed := bytes.TrimLeft(bytes.TrimPrefix(l.buf[l.start:l.end], byteOrderMark), " \t\r\n")
 		if len(trimmed) > 0 {
 			return trimmed[0], true
 		}
-		if l.err != nil || l.end-l.start > l.max {
+		if l.err != nil || l.end-l.start >= lineBufferBytes {
 			return 0, false
 		}
 		l.fill()

@@ -38,7 +38,7 @@ func (c *Client) Models(ctx context.Context) ([]string, error) {
 		return nil, fmt.Errorf("read models of %s: %w", c.cfg.Provider, err)
 	}
 	list := gjson.GetBytes(body, "data.#.id")
-	if !gjson.ValidBytes(body) || !list.IsArray() {
+	if !validJSON(body) || !list.IsArray() {
 		return nil, &llm.Error{Kind: llm.ErrServer, Provider: c.cfg.Provider, Message: "the list of models is not readable: " + c.message(clip(body))}
 	}
 	var ids []string

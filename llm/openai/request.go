@@ -183,7 +183,7 @@ func (w *messageWriter) call(c *events.ToolCall) {
 // an empty text, and templates break on what is no JSON object.
 func sendableArguments(arguments string) string {
 	trimmed := strings.TrimLeft(arguments, " \t\r\n")
-	if trimmed == "" || trimmed[0] != '{' || !gjson.Valid(arguments) {
+	if trimmed == "" || trimmed[0] != '{' || !validText(arguments) {
 		return "{}"
 	}
 	return arguments
@@ -223,7 +223,7 @@ func (w *messageWriter) member(key string) {
 
 // extra writes the members of a stored JSON object, but for those already there.
 func (w *messageWriter) extra(object []byte, except ...string) {
-	if len(object) == 0 || w.cfg.PublishedOnly || !gjson.ValidBytes(object) {
+	if len(object) == 0 || w.cfg.PublishedOnly || !validJSON(object) {
 		return
 	}
 	gjson.ParseBytes(bytes.TrimSpace(object)).ForEach(func(key, value gjson.Result) bool {

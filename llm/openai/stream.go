@@ -54,8 +54,10 @@ type stream struct {
 	// while the newest chunk was usage alone, after content. See whole.
 	content, done, finalUsage bool
 
-	// pending is data that is not yet valid JSON: an event of several data lines.
-	pending []byte
+	// pending is data that is not yet valid JSON: an event of several data lines, of
+	// which pendingLines have come.
+	pending      []byte
+	pendingLines int
 	// failing is set behind an "event: error" line.
 	failing bool
 	// stray is the last line that was no part of the format; it may explain the end.
@@ -192,17 +194,24 @@ func (s *stream) data(data []byte) error {
 	}
 	err := s.chunk(data)
 	if !errors.Is(err, errNotJSON) {
-		s.pending = nil
+		s.pending, s.pendingLines = nil, 0
 		return err
 	}
 	if len(s.pending) > maxLineBytes(s.client.cfg.MaxReplyBytes) {
 		return s.tooLarge()
+	}
+	if s.pendingLines++; s.pendingLines > maxEventLines {
+		return s.broken("a chunk is not valid JSON: " + clip(s.pending))
 	}
 	if len(s.pending) == 0 {
 		s.pending = bytes.Clone(data)
 	}
 	return nil
 }
+
+// maxEventLines bounds the data lines of one event: enough for a chunk that is
+// printed prettily, few enough to read it anew with each.
+const maxEventLines = 256
 
 // end judges the end of the body: the reply may be whole all the same.
 func (s *stream) end(err error) error {
