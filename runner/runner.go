@@ -154,6 +154,29 @@ func isUUID(text string, version uuid.Version) bool {
 	return err == nil && id.Version() == version && id.String() == text
 }
 
+// Log is the log that the runs are in.
+func (r *Runner) Log() events.Log { return r.config.Log }
+
+// Owner is the name under which the runner claims threads.
+func (r *Runner) Owner() events.Owner { return r.config.Owner }
+
+// Check reports what would keep the job from being started: an [*InputError], a team
+// that is not sound, or a model that nobody can ask. Otherwise it gives the agents
+// with the models that they would ask. Nothing is written.
+func (r *Runner) Check(job Job) ([]events.AgentCard, error) {
+	if err := job.check(); err != nil {
+		return nil, err
+	}
+	plan, err := r.plan(job)
+	if err != nil {
+		return nil, err
+	}
+	if _, err = plan.config.Team.Message(job.Request, job.Vars); err != nil {
+		return nil, &InputError{err.Error()}
+	}
+	return plan.cards, nil
+}
+
 // Start begins a run and drives it in the background, until it is over or ctx
 // ends: the run is then left as it is, to be resumed. An [*InputError] and the
 // resolver's errors mean that nothing was done.

@@ -1,0 +1,231 @@
+package batch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"sync"
+	"time"
+
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/runner"
+	"github.com/convene-run/convene/team"
+)
+
+// DefaultConcurrency is how many rows run at once where nobody said: enough to keep
+// most endpoints busy, few enough that a laptop's model server does not fall over.
+const DefaultConcurrency = 16
+
+// MaxConcurrency bounds the rows that run at once: each is a few goroutines and
+// connections.
+const MaxConcurrency = 10_000
+
+// Config is what a [Batch] works with. Runner and Team are required.
+type Config struct {
+	Runner *runner.Runner
+	// Team is asked by rows that name none. It must not change.
+	Team *team.Team
+	// Teams finds the teams that rows name. Defaults to [team.Resolve]: a built-in
+	// team or a file.
+	Teams func(name string) (*team.Team, error)
+	// Model, if set, is asked instead of every model of the teams.
+	Model string
+	// Solo has a single agent answer each row, without specialists.
+	Solo   bool
+	Tenant events.TenantID
+	// Concurrency is how many rows run at once. Defaults to [DefaultConcurrency].
+	Concurrency int
+	// MaxFailures stops the batch when too many rows failed. Defaults to no bound.
+	MaxFailures MaxFailures
+	// MaxCostUSD and MaxTokens bound the whole batch, earlier calls of it included. At
+	// the bound runs under way wrap up and no row is started. Default to no bound.
+	MaxCostUSD float64
+	MaxTokens  int64
+	// RowTimeout takes the place of the teams' max_time. Defaults to theirs.
+	RowTimeout time.Duration
+	// Timeout stops the batch, to be resumed. Defaults to none.
+	Timeout time.Duration
+	// Total is the number of rows, 0 where nobody knows. It is for progress alone.
+	Total int
+	// Identity names the batch. Defaults to a new one.
+	Identity Identity
+	// Resumed is set when rows of this identity may have been started before: the log
+	// is then asked first what became of them.
+	Resumed bool
+}
+
+// Batch is a batch under way. [Batch.Run] may be called once; the other methods
+// are safe for concurrent use.
+type Batch struct {
+	config Config
+	budget *runner.Budget
+	teams  *teams
+	// agents are those of the standard team, with their models.
+	agents []events.AgentCard
+
+	mu       sync.Mutex // guards what follows
+	begun    time.Time
+	tally    *tally
+	ended    int // rows that ended in this process
+	hopeless int // rows in a row that failed for want of a key or money
+	active   map[int]*active
+	stop     *Stop
+	stopped  chan struct{} // closed once stop is set
+	parking  parking
+}
+
+// parking is what becomes of runs that are under way, or just starting, in a batch
+// that was stopped.
+type parking int
+
+const (
+	runOn   parking = iota
+	suspend         // after the calls under way
+	halt            // at once
+)
+
+// active is a row under way.
+type active struct {
+	row   *Row
+	since time.Time
+	run   *runner.Run
+}
+
+// New checks the configuration: that the team is sound and its models can be
+// asked, and that the bounds can be kept.
+func New(config Config) (*Batch, error) {
+	if config.Runner == nil || config.Team == nil {
+		return nil, errors.New("new batch: Runner and Team are required")
+	}
+	if config.Teams == nil {
+		config.Teams = team.Resolve
+	}
+	if config.Concurrency == 0 {
+		config.Concurrency = DefaultConcurrency
+	}
+	if config.Tenant == "" {
+		config.Tenant = events.LocalTenant
+	}
+	if config.Concurrency < 1 || config.Concurrency > MaxConcurrency {
+		return nil, fmt.Errorf("concurrency %d is not between 1 and %d", config.Concurrency, MaxConcurrency)
+	}
+	if config.MaxCostUSD < 0 || config.MaxTokens < 0 || config.RowTimeout < 0 || config.Timeout < 0 {
+		return nil, errors.New("a bound of the batch is negative")
+	}
+	if config.Identity.ID == "" {
+		config.Identity = NewIdentity()
+	}
+	b := &Batch{
+		config: config, tally: newTally(), active: map[int]*active{}, stopped: make(chan struct{}),
+		budget: runner.NewBudget(runner.BudgetLimits{MaxTokens: config.MaxTokens, MaxCostUSD: config.MaxCostUSD}),
+		teams:  newTeams(config),
+	}
+	job, err := b.job(&Row{Request: "check", Vars: placeholders(config.Team)})
+	if err == nil {
+		b.agents, err = config.Runner.Check(job)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// placeholders gives every placeholder of the request template some value.
+func placeholders(t *team.Team) map[string]string {
+	vars := map[string]string{}
+	for _, name := range t.Vars() {
+		vars[name] = name
+	}
+	return vars
+}
+
+// Run runs the rows and hands every output to the sink, in the order in which the
+// rows end. A row that comes with a [*RowError] becomes a failed output; any other
+// error ends the batch.
+//
+// Run returns when every row has an output, or the batch was stopped and its runs
+// have come to rest: the report says which. When ctx ends, calls under way are
+// given up, the runs are left to be resumed, and the rows must end too. The error
+// is that of rows, of the sink or of the store.
+func (b *Batch) Run(ctx context.Context, rows iter.Seq2[Row, error], sink Sink) (Report, error) {
+	b.mu.Lock()
+	b.begun = time.Now()
+	b.mu.Unlock()
+	if b.config.Timeout > 0 {
+		timer := time.AfterFunc(b.config.Timeout, func() {
+			b.suspend(Stop{StopTimeout, fmt.Sprintf("the batch was under way for %s", b.config.Timeout)})
+		})
+		defer timer.Stop()
+	}
+	defer context.AfterFunc(ctx, func() { b.halt(Stop{StopInterrupted, context.Cause(ctx).Error()}) })()
+
+	f := &floor{batch: b, sink: sink, slots: make(chan struct{}, b.config.Concurrency), outputs: make(chan Output)}
+	var writing sync.WaitGroup
+	writing.Go(f.write)
+	err := f.admit(ctx, rows)
+	f.working.Wait()
+	close(f.outputs)
+	writing.Wait()
+	report := b.Report()
+	report.Suspended = f.suspended
+	return report, errors.Join(err, f.broken)
+}
+
+// Report gives what the batch came to so far.
+func (b *Batch) Report() Report {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	report := b.tally.sum(b.config.Total)
+	report.Stop = b.stop
+	if !b.begun.IsZero() {
+		report.Elapsed = time.Since(b.begun)
+	}
+	return report
+}
+
+// Suspend starts no more rows, lets the model calls under way end, and parks their
+// runs, to be resumed. It does not wait.
+func (b *Batch) Suspend() { b.suspend(Stop{StopInterrupted, "interrupted"}) }
+
+// Halt starts no more rows and parks the runs under way at once: their calls are
+// given up. It does not wait.
+func (b *Batch) Halt() { b.halt(Stop{StopInterrupted, "interrupted"}) }
+
+// drain starts no more rows; those under way come to their end.
+func (b *Batch) drain(why Stop) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.stop == nil {
+		b.stop = &why
+		close(b.stopped)
+	}
+}
+
+func (b *Batch) suspend(why Stop) { b.park(why, suspend) }
+
+func (b *Batch) halt(why Stop) { b.park(why, halt) }
+
+func (b *Batch) park(why Stop, how parking) {
+	b.drain(why)
+	b.mu.Lock()
+	b.parking = max(b.parking, how)
+	how = b.parking
+	runs := make([]*runner.Run, 0, len(b.active))
+	for _, a := range b.active {
+		runs = append(runs, a.run)
+	}
+	b.mu.Unlock()
+	for _, run := range runs {
+		how.apply(run)
+	}
+}
+
+func (p parking) apply(run *runner.Run) {
+	switch p {
+	case suspend:
+		run.Suspend()
+	case halt:
+		run.Stop()
+	}
+}

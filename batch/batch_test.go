@@ -1,0 +1,129 @@
+package batch_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/convene-run/convene/batch"
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/llm"
+	"github.com/convene-run/convene/llm/sim"
+	"github.com/convene-run/convene/runner"
+	"github.com/convene-run/convene/team"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// oneClient resolves every model to the same client.
+type oneClient struct {
+	client  llm.Client
+	limiter llm.Limiter
+}
+
+func (m oneClient) Resolve(...string) (llm.Route, error) {
+	return llm.Route{{Endpoint: &llm.Endpoint{Name: "sim", Client: m.client, Limiter: m.limiter}, Model: "sim"}}, nil
+}
+
+// solo is a team that answers in one call, for tests of many rows.
+func solo(t testing.TB) *team.Team {
+	t.Helper()
+	return parse(t, `
+name: lean
+request: "{{request}}"
+specialists:
+  - id: writer
+    description: Writes.
+    prompt: Write.
+`)
+}
+
+func parse(t testing.TB, text string) *team.Team {
+	t.Helper()
+	parsed, err := team.Parse("team.yaml", []byte(text))
+	require.NoError(t, err)
+	return parsed
+}
+
+func newRunner(t testing.TB, log events.Log, client llm.Client) *runner.Runner {
+	t.Helper()
+	r, err := runner.New(runner.Config{Log: log, Models: oneClient{client: client}})
+	require.NoError(t, err)
+	return r
+}
+
+func config(t testing.TB, log events.Log) batch.Config {
+	t.Helper()
+	return batch.Config{Runner: newRunner(t, log, sim.New(sim.Options{})), Team: solo(t), Solo: true}
+}
+
+// write makes a file of lines.
+func write(t testing.TB, name string, lines ...string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	require.NoError(t, os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o600))
+	return path
+}
+
+func requests(n int) []string {
+	lines := make([]string, n)
+	for i := range lines {
+		lines[i] = fmt.Sprintf(`{"id":"r%d","request":"Plan day %d","tag":%d}`, i, i, i)
+	}
+	return lines
+}
+
+func run(t testing.TB, files batch.Files, config batch.Config) (batch.Report, error) {
+	t.Helper()
+	job, err := batch.Open(t.Context(), files, config)
+	if err != nil {
+		return batch.Report{}, err
+	}
+	return job.Run(t.Context())
+}
+
+func outputs(t testing.TB, path string) []batch.Output {
+	t.Helper()
+	file, err := os.Open(path)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, file.Close()) }()
+	var all []batch.Output
+	scanner := bufio.NewScanner(file)
+	scanner.Buffer(nil, 64<<20)
+	for scanner.Scan() {
+		var out batch.Output
+		require.NoError(t, json.Unmarshal(scanner.Bytes(), &out))
+		all = append(all, out)
+	}
+	require.NoError(t, scanner.Err())
+	return all
+}
+
+// Proves R72.
+func TestThousandRowsOnePoisoned(t *testing.T) {
+	lines := requests(1000)
+	lines[499] = `{"id":"r499","tag":499}`
+	in, out := write(t, "in.jsonl", lines...), filepath.Join(t.TempDir(), "out.jsonl")
+	report, err := run(t, batch.Files{Input: in, Output: out}, config(t, events.NewMemory()))
+	require.NoError(t, err)
+	require.Equal(t, []int{1000, 999, 1, 0}, []int{report.Rows, report.Completed, report.Failed, report.Left})
+	for i, o := range outputs(t, out) {
+		require.Equal(t, i, o.Index, "in the order of the input")
+		require.Equal(t, fmt.Sprintf("r%d", i), o.ID)
+		require.JSONEq(t, fmt.Sprintf(`{"tag":%d}`, i), string(o.Input), "unknown columns are kept")
+		if i == 499 {
+			require.Equal(t, batch.KindInvalidRow, o.Error.Kind)
+			require.Contains(t, o.Error.Message, "line 500")
+			continue
+		}
+		require.Nil(t, o.Error)
+		require.NotEmpty(t, o.Answer)
+	}
+}

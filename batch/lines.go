@@ -1,0 +1,77 @@
+package batch
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"sync"
+)
+
+// lines writes outputs as JSON lines: in the order of the rows, or as they come. It
+// is safe for concurrent use.
+type lines struct {
+	to io.Writer
+
+	mu sync.Mutex // guards what follows
+	// next is the position whose turn it is.
+	next int
+	// waiting keeps the lines whose turn has not come; nil where order does not matter.
+	waiting *spill
+	encoded bytes.Buffer
+}
+
+// newLines continues behind the first next lines.
+func newLines(to io.Writer, dir string, next int, ordered bool) (*lines, error) {
+	l := &lines{to: to, next: next}
+	var err error
+	if ordered {
+		l.waiting, err = newSpill(dir)
+	}
+	return l, err
+}
+
+// Write implements [Sink].
+func (l *lines) Write(out Output) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.encoded.Reset()
+	encoder := json.NewEncoder(&l.encoded)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(out); err != nil {
+		return err
+	}
+	return l.put(out.position, l.encoded.Bytes())
+}
+
+// copy writes a line that an earlier call made.
+func (l *lines) copy(position int, line []byte) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.put(position, line)
+}
+
+func (l *lines) put(position int, line []byte) error {
+	if l.waiting != nil && position != l.next {
+		return l.waiting.put(position, line)
+	}
+	for {
+		if _, err := l.to.Write(line); err != nil {
+			return err
+		}
+		l.next++
+		if l.waiting == nil {
+			return nil
+		}
+		var err error
+		if line, err = l.waiting.take(l.next); err != nil || line == nil {
+			return err
+		}
+	}
+}
+
+func (l *lines) close() error {
+	if l.waiting == nil {
+		return nil
+	}
+	return l.waiting.close()
+}

@@ -1,0 +1,120 @@
+package batch
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/convene-run/convene/events"
+)
+
+// Row is one request of a batch.
+type Row struct {
+	// ID names the row in the output. [Open] takes it from the row or makes it from
+	// the row's content; in rows given to [Batch.Run] it defaults to the index.
+	ID string
+	// Index is the row's place in the input, from 0.
+	Index int
+	// Request is the user's text.
+	Request string
+	// Team names a team, or its file. Defaults to the batch's team.
+	Team string
+	// Vars fill the placeholders of the team's request template.
+	Vars map[string]string
+	// Thread is a UUID version 4. Defaults to a thread of the row's own.
+	Thread events.ThreadID
+	// Input is a JSON object of what the row has beyond these, copied to the output.
+	Input json.RawMessage
+	// Attempt counts how often the row was retried after a failure, from 0.
+	Attempt int
+
+	// position is the row's place among those that the batch takes.
+	position int
+	// explicitID is set where the id is the row's own.
+	explicitID bool
+	// line is where the row begins in its file, 0 if it is from none.
+	line int
+}
+
+// RowError is a row that cannot be run. It becomes an output with this error; the
+// others are not concerned.
+type RowError struct {
+	// ID and Index are those of the row.
+	ID    string
+	Index int
+	// Line is where the row begins in its file, from 1; 0 if it is from none.
+	Line    int
+	Kind    string
+	Message string
+	// Input is the row's unknown columns, as far as they could be read.
+	Input json.RawMessage
+
+	position int
+}
+
+func (e *RowError) Error() string {
+	if e.Line == 0 {
+		return e.Message
+	}
+	return fmt.Sprintf("line %d: %s", e.Line, e.Message)
+}
+
+// Kinds of error in an output, beside those of package llm and the names of limits.
+const (
+	KindInvalidRow    = "invalid_row"   // the row cannot be read, or asks for what cannot be
+	KindRowTooLarge   = "row_too_large" // over MaxRowBytes
+	KindUnknownTeam   = "unknown_team"
+	KindConfiguration = "configuration" // the row's team or model cannot be used
+	KindCancelled     = "cancelled"
+	KindOpenTasks     = "open_tasks" // degraded: the answer lacks work
+	KindInternal      = "internal"
+)
+
+// Identity is what the ids of a batch's runs are derived from. Two batches with the
+// same identity are one.
+type Identity struct {
+	// ID is a UUID version 4.
+	ID string `json:"batch_id"`
+	// Created is the time that the runs' ids begin with.
+	Created time.Time `json:"created_at"`
+}
+
+// NewIdentity gives one that nobody has.
+func NewIdentity() Identity {
+	return Identity{ID: uuid.NewString(), Created: time.Now().UTC().Truncate(time.Millisecond)}
+}
+
+// runID gives the id of the row's run: a UUID version 7 whose time is that of the
+// batch plus a millisecond for each row. Ids sort like the rows, so that the
+// limiter, which serves the oldest run first, serves the first row first.
+func (i Identity) runID(row *Row) events.RunID {
+	id := i.digest("run", row)
+	var ms [8]byte
+	binary.BigEndian.PutUint64(ms[:], uint64(i.Created.UnixMilli()+int64(row.Index)))
+	copy(id[:6], ms[2:])
+	return events.RunID(stamped(id, 7))
+}
+
+func (i Identity) threadID(row *Row) events.ThreadID {
+	if row.Thread != "" {
+		return row.Thread
+	}
+	return events.ThreadID(stamped(i.digest("thread", row), 4))
+}
+
+func (i Identity) digest(what string, row *Row) (id uuid.UUID) {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %d %d %s", what, i.ID, row.Index, row.Attempt, row.ID))
+	copy(id[:], sum[:])
+	return id
+}
+
+// stamped sets version and variant: https://www.rfc-editor.org/rfc/rfc9562
+func stamped(id uuid.UUID, version byte) string {
+	id[6] = id[6]&0x0f | version<<4
+	id[8] = id[8]&0x3f | 0x80
+	return id.String()
+}
