@@ -164,7 +164,7 @@ func (r *Runner) Owner() events.Owner { return r.config.Owner }
 // that is not sound, or a model that nobody can ask. Otherwise it gives the agents
 // with the models that they would ask. Nothing is written.
 func (r *Runner) Check(job Job) ([]events.AgentCard, error) {
-	if err := job.check(); err != nil {
+	if err := job.Check(); err != nil {
 		return nil, err
 	}
 	plan, err := r.plan(job)
