@@ -32,7 +32,7 @@ func Cancel(tx *thread.Tx, reason string) {
 	if !tx.Run.Cancelled {
 		tx.Emit("", "", events.RunCancelled{Reason: reason})
 	}
-	Finish(tx, Ending{Reason: reason})
+	Finish(tx, Ending{Reason: tx.Run.CancelReason})
 }
 
 // Finish closes the run with workflow_finished, which names all that is missing.

@@ -32,11 +32,12 @@ type Run struct {
 	begun  time.Time
 	before time.Duration
 
+	// mail says, without saying it twice, that others posted to the thread.
+	mail chan struct{}
+
 	done   chan struct{}
 	result Result
 	err    error
-
-	stopOnce sync.Once
 }
 
 // Result is what a run came to, or where it stands if it was suspended.
@@ -148,13 +149,20 @@ func (r *Run) Cancel(reason string) error {
 }
 
 func (r *Run) claim(ctx context.Context, key events.ThreadKey) error {
+	if err := r.runner.occupy(key); err != nil {
+		return err
+	}
 	epoch, err := r.runner.config.Log.Claim(ctx, key, r.runner.config.Owner, false)
+	if err != nil {
+		r.runner.vacate(key)
+	}
 	r.key, r.epoch = key, epoch
 	return err
 }
 
 func (r *Run) release() {
 	_ = r.runner.config.Log.Release(context.Background(), r.key, r.epoch) // the claim dies with the process at the latest
+	r.runner.vacate(r.key)
 }
 
 // open appends the first event of the run.
@@ -190,24 +198,35 @@ func (r *Run) drive(ctx context.Context) {
 	r.governor = newGovernor(limits, r.terms.Budget, r.runner.price, current.Usage, current.CostUSD)
 	r.watch = &watcher{run: r.id, limits: limits, signal: r.runner.config.OnSignal}
 	r.begun, r.before = time.Now(), current.Driven
-	r.runner.remember(r)
-	context.AfterFunc(ctx, r.Stop)
+	r.mail = make(chan struct{}, 1)
 
-	ctx, r.stop = context.WithCancelCause(context.WithoutCancel(ctx))
-	work, stopWork := context.WithCancelCause(ctx)
-	r.work = stopWork
-	r.journal.posted = func() { go r.heed() }
+	driven, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	work, stopWork := context.WithCancelCause(driven)
+	r.stop, r.work = stop, stopWork
+	r.journal.posted = func() {
+		select {
+		case r.mail <- struct{}{}:
+		default: // there is mail already
+		}
+	}
+	r.journal.broke = stop
 	prompt := current.Started.Message
 	if current.Started.Prompt != "" {
 		prompt = current.Started.Prompt
 	}
-	go r.run(ctx, work, prompt)
+	r.runner.remember(r)
+	detach := context.AfterFunc(ctx, r.Stop)
+	go func() {
+		defer close(r.done)
+		defer detach()
+		r.run(driven, work, prompt)
+	}()
 }
 
 func (r *Run) run(ctx, work context.Context, prompt string) {
-	defer close(r.done)
-	defer r.runner.forget(r)
 	defer r.release()
+	defer r.runner.forget(r)
+	r.heed() // what was posted while nobody drove the run
 	ended := make(chan struct{})
 	var watching sync.WaitGroup
 	watching.Go(func() { r.lookAfter(ended) })
@@ -260,6 +279,8 @@ func (r *Run) lookAfter(ended <-chan struct{}) {
 		select {
 		case <-ended:
 			return
+		case <-r.mail:
+			r.heed()
 		case now := <-ticker.C:
 			r.watch.look(now, now.Sub(last))
 			last = now
@@ -273,7 +294,6 @@ func (r *Run) lookAfter(ended <-chan struct{}) {
 				r.governor.outOfTime(used)
 				r.work(limit)
 			}
-			r.heed()
 		}
 	}
 }
@@ -283,6 +303,7 @@ func (r *Run) heed() {
 	var reason string
 	cancel := false
 	err := r.journal.Do(func(tx *thread.Tx) {
+		cancel = false
 		if tx.Run.CancelRequested != nil && !tx.Run.Cancelled && !tx.Run.Status.Over() {
 			cancel, reason = true, tx.Run.CancelRequested.Reason
 		}
@@ -310,6 +331,24 @@ func resultOf(run *thread.Run) Result {
 		result.Answer, result.Fallback = run.FinalAnswer.Content, run.FinalAnswer.Fallback
 	}
 	return result
+}
+
+// occupy keeps a thread for one run of this runner: in the log a second claim of the
+// same owner would take it from the first.
+func (r *Runner) occupy(key events.ThreadKey) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if since, taken := r.threads[key]; taken {
+		return &events.HeldError{Owner: r.config.Owner, Since: since}
+	}
+	r.threads[key] = time.Now().UTC()
+	return nil
+}
+
+func (r *Runner) vacate(key events.ThreadKey) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.threads, key)
 }
 
 func (r *Runner) remember(run *Run) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
@@ -46,9 +47,11 @@ type Models interface {
 type Runner struct {
 	config Config
 
-	mu    sync.Mutex // guards plans and runs
+	mu    sync.Mutex // guards what follows
 	plans map[planKey]*plan
 	runs  map[events.RunID]*Run
+	// threads are those that are claimed here, and since when.
+	threads map[events.ThreadKey]time.Time
 }
 
 // New gives a runner on a log. The caller closes the log after the last run.
@@ -65,7 +68,7 @@ func New(config Config) (*Runner, error) {
 	if config.Owner == "" {
 		config.Owner = events.Owner(uuid.NewString())
 	}
-	return &Runner{config: config, plans: map[planKey]*plan{}, runs: map[events.RunID]*Run{}}, nil
+	return &Runner{config: config, plans: map[planKey]*plan{}, runs: map[events.RunID]*Run{}, threads: map[events.ThreadKey]time.Time{}}, nil
 }
 
 // Job is one request to a team.

@@ -26,16 +26,20 @@ type sequencer struct {
 	log   events.Log
 	key   events.ThreadKey
 	epoch events.Epoch
-	// posted is called, outside of any decision, when others posted to the thread.
+	// posted is called when others posted to the thread, broke when the run cannot go
+	// on for want of its log. Neither must wait. Each may be nil.
 	posted func()
+	broke  func(error)
 
 	mu      sync.Mutex // guards queue and leading
 	queue   []*decision
 	leading bool
 
-	// thread and failed belong to the leader.
+	// thread, failed and foreign belong to the leader.
 	thread *thread.Thread
 	failed error
+	// foreign is an event that somebody else put behind what this state knows.
+	foreign *events.Envelope
 }
 
 // decision is one call of Do.
@@ -80,7 +84,9 @@ func (s *sequencer) Do(decide func(*thread.Tx)) error {
 // wait for it.
 func (s *sequencer) make(batch []*decision, leader *decision) {
 	if s.failed == nil {
-		s.failed = s.commit(batch)
+		if s.failed = s.commit(batch); s.failed != nil && s.broke != nil {
+			s.broke(s.failed)
+		}
 	}
 	for _, d := range batch {
 		d.made, d.err = true, s.failed
@@ -96,6 +102,12 @@ func (s *sequencer) commit(batch []*decision) error {
 		facts, err := s.decide(batch)
 		if err != nil {
 			return err
+		}
+		if s.foreign != nil {
+			if err := s.catchUp(); err != nil {
+				return err
+			}
+			continue
 		}
 		if len(facts) == 0 {
 			return nil
@@ -135,6 +147,17 @@ func (s *sequencer) decide(batch []*decision) ([]events.Envelope, error) {
 	return facts, nil
 }
 
+// catchUp takes in what somebody else wrote. Who writes what cannot be posted holds
+// the thread now.
+func (s *sequencer) catchUp() error {
+	kind := s.foreign.Data.Kind()
+	s.foreign = nil
+	if !events.Postable(kind) {
+		return fmt.Errorf("thread %s has a %s of another driver: %w", s.key.Thread, kind, events.ErrFenced)
+	}
+	return s.reload()
+}
+
 // reload throws the state away and folds the log anew.
 func (s *sequencer) reload() error {
 	fresh, err := load(context.Background(), s.log, s.key)
@@ -148,20 +171,19 @@ func (s *sequencer) reload() error {
 	return nil
 }
 
-// sync takes up what others posted since the last commit, without a fact of its
-// own.
+// sync takes up what others wrote since the last commit, without a fact of its own.
 func (s *sequencer) sync() error {
 	var seq events.Seq
 	if err := s.Do(func(tx *thread.Tx) { seq = tx.Run.Thread().Seq }); err != nil {
 		return err
 	}
 	envs, err := s.log.Read(context.Background(), s.key, seq, 1)
-	if err != nil || len(envs) == 0 || !events.Postable(envs[0].Data.Kind()) {
+	if err != nil || len(envs) == 0 {
 		return err
 	}
-	return s.Do(func(tx *thread.Tx) {
-		if s.thread.Seq < envs[0].Seq {
-			s.failed = s.reload()
+	return s.Do(func(*thread.Tx) {
+		if s.thread.Seq < envs[0].Seq { // else it is our own, committed meanwhile
+			s.foreign = &envs[0]
 		}
 	})
 }

@@ -37,6 +37,8 @@ type Run struct {
 
 	CancelRequested *events.CancelRequested
 	Cancelled       bool
+	// CancelReason is why the run was cancelled, if whoever did it said so.
+	CancelReason string
 	// Driven is the time that processes drove the run: gaps before a resume are not
 	// counted.
 	Driven time.Duration
@@ -143,7 +145,7 @@ func (r *Run) apply(env events.Envelope) error {
 			r.CancelRequested = &e
 		}
 	case events.RunCancelled:
-		r.Cancelled = true
+		r.Cancelled, r.CancelReason = true, e.Reason
 	case events.AgentMessage, events.FacilitatorMessage, events.Warning, events.WorkflowFinished,
 		events.RunSuspended, events.RunResumed:
 	default:
