@@ -8,16 +8,18 @@ import "time"
 const (
 	firstProbe  = time.Second
 	slowestHold = 30 * time.Second
-	// serverErrorPause is how long a 5xx stops the growth.
-	serverErrorPause = 5 * time.Second
+	// serverErrorPause is how long a 5xx puts off the next growth; once for each, or an
+	// endpoint that always fails now and then would never be found to have room.
+	serverErrorPause = 2 * time.Second
 )
 
 // probing is the patience of a control.
 type probing struct {
 	hold time.Duration
 	next time.Time
-	// grown is set between a growth and the judgement on it.
-	grown bool
+	// grown is set between a growth and the judgement on it, paused where a 5xx has put
+	// off the next.
+	grown, paused bool
 }
 
 // refused notes a refusal: one that follows a growth makes the next come later.
@@ -38,13 +40,13 @@ func (p *probing) due(now time.Time) bool {
 
 // grow notes a growth.
 func (p *probing) grow(now time.Time) {
-	p.grown = true
+	p.grown, p.paused = true, false
 	p.next = now.Add(p.hold)
 }
 
 func (p *probing) pause(now time.Time) {
-	if until := now.Add(serverErrorPause); p.hold > 0 && until.After(p.next) {
-		p.next = until
+	if until := now.Add(serverErrorPause); p.hold > 0 && !p.paused && until.After(p.next) {
+		p.next, p.paused = until, true
 	}
 }
 
@@ -64,14 +66,16 @@ func (c *concurrency) inBurst(started time.Time) bool {
 	return c.ceiling > 0 && !started.After(c.lastCut)
 }
 
-// refused cuts the limit to the calls that the endpoint took. Within one burst the
-// calls still in flight turn out fewer with each refusal: that is one cut, refined.
+// refused cuts the limit to the calls that the endpoint took. Within one burst those
+// turn out one fewer with each refusal: that is one cut, refined.
 func (c *concurrency) refused(started time.Time, inFlight int, now time.Time) {
-	if !c.inBurst(started) {
+	if c.inBurst(started) {
+		c.limit = max(1, c.limit-1)
+	} else {
 		c.lastCut = now
 		c.probe.refused(now)
+		c.limit = max(1, min(c.limit, inFlight))
 	}
-	c.limit = max(1, min(c.limit, inFlight))
 	c.ceiling = c.limit
 }
 
