@@ -35,8 +35,8 @@ func (l *Loop) advance(tx *thread.Tx, a advancing) []pending {
 		l.recordTooMany(tx, len(a.calls))
 	}
 	for i, tc := range a.calls {
-		call := l.callState(tx, i)
-		if call != nil && call.Done {
+		call, over := l.callState(tx, a, i)
+		if over {
 			continue
 		}
 		in := Invocation{
@@ -69,13 +69,15 @@ func (l *Loop) advance(tx *thread.Tx, a advancing) []pending {
 	return start
 }
 
-// callState gives what the log knows of the call, nil for nothing.
-func (l *Loop) callState(tx *thread.Tx, index int) *thread.Call {
+// callState gives what the log knows of a call, nil for nothing, and whether it is
+// over: it has its result, and with the last of them the turn itself is gone.
+func (l *Loop) callState(tx *thread.Tx, a advancing, index int) (call *thread.Call, over bool) {
 	turn := tx.Run.Conversation(l.ID).Turn()
 	if turn == nil {
-		return nil
+		return nil, a.early == nil
 	}
-	return turn.Call(index)
+	call = turn.Call(index)
+	return call, call != nil && call.Done
 }
 
 func (l *Loop) check(a advancing, index int, tc events.ToolCall) (compiled, error) {
@@ -199,7 +201,11 @@ func (l *Loop) external(ctx context.Context, handler External, in Invocation) er
 		result = Refuse(err)
 	}
 	return l.Journal.Do(func(tx *thread.Tx) {
-		if call := l.callState(tx, in.Ref.Index); call != nil && !call.Done {
+		turn := tx.Run.Conversation(l.ID).Turn()
+		if turn == nil || turn.ID != in.Ref.ModelCall {
+			return
+		}
+		if call := turn.Call(in.Ref.Index); call != nil && !call.Done {
 			l.finish(tx, in, result)
 		}
 	})

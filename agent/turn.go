@@ -148,22 +148,16 @@ func (l *Loop) startEarly(ctx context.Context, t *turn) error {
 	}
 	var start []pending
 	var named []events.ToolCall
-	acted := false
 	err = l.Journal.Do(func(tx *thread.Tx) {
-		start, acted = nil, false
+		start, named = nil, nil
 		if l.Role.Over(tx.Run) || tx.Run.Cancelled {
 			return
 		}
 		named = l.name(tx, t, t.calls)
 		start = l.advance(tx, advancing{id: t.id, calls: named, early: t.early()})
-		facts, _ := tx.Facts()
-		acted = len(facts) > 0
 	})
-	if err != nil {
+	if err != nil || named == nil {
 		return err
-	}
-	if !acted { // a refusal is a fact of the turn too
-		return nil
 	}
 	t.calls, t.named, t.started = named, len(named), true
 	l.launch(ctx, start)
@@ -213,10 +207,7 @@ func (l *Loop) commit(t *turn) (start []pending, err error) {
 			if !reply.Blank() && !t.wrapUp {
 				l.Role.Beside(tx, reply.Text)
 			}
-			// Calls that were all refused while the turn streamed have settled it.
-			if tx.Run.Conversation(l.ID).Turn() != nil {
-				start = l.advance(tx, advancing{id: t.id, calls: reply.ToolCalls, refuse: t.wrapUp})
-			}
+			start = l.advance(tx, advancing{id: t.id, calls: reply.ToolCalls, refuse: t.wrapUp})
 		}
 		if !reply.Blank() && (len(reply.ToolCalls) == 0 || t.wrapUp) {
 			l.Role.Close(tx, reply)

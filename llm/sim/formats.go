@@ -25,6 +25,10 @@ var (
 	// assignedIDs is how a specialist is told its tasks: `Your tasks: 1, 2`.
 	assignedIDs = regexp.MustCompile(`(?i)tasks?(?:\s+ids?)?\W{0,6}((?:#?\d+\b(?:\s*(?:,|and|&)\s*)*)+)`)
 	number      = regexp.MustCompile(`\d+`)
+	// briefed is a task in the message that assigns it: `- 3: Shortlist restaurants`.
+	briefed = regexp.MustCompile(`(?m)^- (\d+): (.+)$`)
+	// brokenArguments is what a client says of arguments that did not arrive whole.
+	brokenArguments = regexp.MustCompile(`(?i)not valid json|invalid json|do not parse`)
 	// refusal begins a tool result that is no result.
 	refusal = regexp.MustCompile(`(?i)^\W*(error|refused|rejected|invalid|unknown|cannot|can't|could not|failed|not allowed|no such|limit|denied|nothing was|timed? ?out|there is no|task \d+ is not yours|section \S+ has no|\w+ (?:"[^"\n]*" )?(?:is missing|does not exist|must be))\b`)
 	// failed is the result of a specialist that did not end well.
@@ -58,6 +62,17 @@ func parseTasks(text string) []task {
 			continue
 		}
 		tasks = append(tasks, task{id: id, agent: strings.TrimSpace(m[3]), text: strings.TrimSpace(m[4]), done: m[1] != " "})
+	}
+	return tasks
+}
+
+// parseBriefing reads the tasks of the message that assigns them.
+func parseBriefing(text string) []task {
+	var tasks []task
+	for _, m := range briefed.FindAllStringSubmatch(text, -1) {
+		if id, err := strconv.Atoi(m[1]); err == nil {
+			tasks = append(tasks, task{id: id, text: strings.TrimSpace(m[2])})
+		}
 	}
 	return tasks
 }

@@ -40,6 +40,7 @@ type part struct {
 // play decides the reply to a request.
 func (m *Model) play(req llm.Request) *part {
 	p := &part{transcript: readTranscript(req.Messages), options: m.options, req: req}
+	p.spotAccidents()
 	switch {
 	case p.options.Behaviour == BehaveEmpty:
 	case p.options.Behaviour == BehaveEndless && len(req.Tools) > 0:
@@ -54,6 +55,26 @@ func (m *Model) play(req llm.Request) *part {
 		p.workAlone()
 	}
 	return p
+}
+
+// spotAccidents marks the calls whose arguments broke on the way. Clients send those
+// back as an empty object: what the tool requires is missing, or the result says so.
+func (p *part) spotAccidents() {
+	required := map[string][]string{}
+	for i := range p.exchanges {
+		e := &p.exchanges[i]
+		if brokenArguments.MatchString(e.result) {
+			e.valid = false
+		}
+		if _, known := required[e.name]; !known {
+			required[e.name] = p.schema(e.name).Required
+		}
+		for _, name := range required[e.name] {
+			if _, given := e.args[name]; !given {
+				e.valid = false
+			}
+		}
+	}
 }
 
 // mustAnswer reports whether only a plain answer is left.

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -43,10 +44,14 @@ func (p *part) specialize() {
 	}
 }
 
-// assigned gives the specialist's tasks with their texts as read from the board; a
-// task that the board did not show has the facilitator's message for its text.
+// assigned gives the specialist's tasks with their texts as read from the board,
+// else from the message that assigned them; a task that neither shows has that
+// message for its text.
 func (p *part) assigned(ids []int) []task {
 	read := map[int]task{}
+	for _, t := range parseBriefing(p.request) {
+		read[t.id] = t
+	}
 	for _, e := range p.exchanges {
 		if e.name == toolReadTasks {
 			for _, t := range parseTasks(e.result) {
@@ -58,7 +63,7 @@ func (p *part) assigned(ids []int) []task {
 	for _, id := range ids {
 		t, ok := read[id]
 		if !ok {
-			t = task{id: id, text: firstSentence(p.request)}
+			t = task{id: id, text: fmt.Sprintf("%s (task %d)", firstSentence(p.request), id)}
 		}
 		mine = append(mine, t)
 	}

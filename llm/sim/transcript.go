@@ -28,7 +28,7 @@ type exchange struct {
 	turn     int
 	name     string
 	args     map[string]any
-	valid    bool // the arguments are a JSON object
+	valid    bool // the arguments are a JSON object with all that the tool requires
 	result   string
 	answered bool
 }
