@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/runner"
 	"github.com/convene-run/convene/team"
 )
@@ -46,6 +47,9 @@ type Config struct {
 	RowTimeout time.Duration
 	// Timeout stops the batch, to be resumed. Defaults to none.
 	Timeout time.Duration
+	// Limiters gives the state of the endpoints' limiters. While calls wait there no
+	// row is started. Defaults to starting rows as fast as Concurrency allows.
+	Limiters func() []llm.LimiterState
 	// Total is the number of rows, 0 where nobody knows. It is for progress alone.
 	Total int
 	// Identity names the batch. Defaults to a new one.

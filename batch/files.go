@@ -109,11 +109,13 @@ func Open(ctx context.Context, files Files, config Config) (_ *Job, err error) {
 	return j, j.prepare(ctx)
 }
 
-func (j *Job) toStdout() bool { return j.files.Output == stdio }
+// ToStdout reports whether the outputs go to standard output, so that the batch
+// cannot be resumed.
+func (j *Job) ToStdout() bool { return j.files.Output == stdio }
 
 // find looks for what an earlier call left.
 func (j *Job) find() error {
-	if j.toStdout() {
+	if j.ToStdout() {
 		if j.files.RetryFailed || j.files.Fresh {
 			return errors.New("only a batch into a file can be resumed: name one with -o")
 		}
@@ -154,7 +156,7 @@ func (j *Job) lock(ctx context.Context, identity Identity) error {
 }
 
 func (j *Job) makeDir() (created bool, err error) {
-	if j.toStdout() {
+	if j.ToStdout() {
 		if j.dir, err = os.MkdirTemp("", "convene-batch-*"); err == nil {
 			dir := j.dir
 			j.closers = append(j.closers, func() error { return os.RemoveAll(dir) })
@@ -208,7 +210,7 @@ func (j *Job) prepare(ctx context.Context) (err error) {
 	if err := j.agree(found); err != nil {
 		return err
 	}
-	if j.toStdout() {
+	if j.ToStdout() {
 		return j.openStdout()
 	}
 	if err := j.openOutput(); err != nil {
@@ -255,7 +257,7 @@ func (j *Job) agree(found *survey) error {
 		}
 		j.resumed = true
 	}
-	if j.toStdout() {
+	if j.ToStdout() {
 		return nil
 	}
 	j.manifest.Settings = now

@@ -58,6 +58,14 @@ func (f *floor) takeSlot() bool {
 		return false
 	case f.slots <- struct{}{}:
 	}
+	for b.crowded() {
+		select {
+		case <-b.stopped:
+			<-f.slots
+			return false
+		case <-time.After(admissionInterval):
+		}
+	}
 	if limit := b.budget.Met(); limit != "" {
 		b.drain(Stop{StopBudget, fmt.Sprintf("the bound of the batch is reached (%s)", limit)})
 	}

@@ -225,7 +225,7 @@ func (j *Job) copied(out *Output) {
 
 // finish ends a retry: the output has all that was set aside.
 func (j *Job) finish() error {
-	if j.manifest.Previous == "" || j.toStdout() {
+	if j.manifest.Previous == "" || j.ToStdout() {
 		return nil
 	}
 	aside := filepath.Join(j.dir, j.manifest.Previous)

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/convene-run/convene/batch"
+	"github.com/convene-run/convene/cmd/internal/termview"
+	"github.com/convene-run/convene/llm"
+)
+
+// batchView shows a batch as it goes. It writes to stderr, where a failure to write
+// has nobody to be told.
+type batchView interface {
+	interval() time.Duration
+	progress(p batch.Progress, notice string)
+	report(r batch.Report, commands []string)
+}
+
+// batchView chooses how the batch is shown.
+func (a *app) batchView(asJSON bool, limiters func() []llm.LimiterState) batchView {
+	if asJSON {
+		return &batchJSON{out: a.err, limiters: limiters}
+	}
+	plain := batchPlain{out: a.err, theme: a.theme(a.err), limiters: limiters}
+	if _, _, live := terminal(a.err); live && a.env("TERM") != "dumb" {
+		return &batchLive{batchPlain: plain, painter: termview.NewPainter(a.err)}
+	}
+	return &plain
+}
+
+// plainInterval is how often a log gets a line.
+const plainInterval = 5 * time.Second
+
+// batchPlain writes a line every few seconds.
+type batchPlain struct {
+	out      io.Writer
+	theme    termview.Theme
+	limiters func() []llm.LimiterState
+	begun    bool
+	notice   string
+	last     time.Time
+}
+
+func (v *batchPlain) interval() time.Duration { return time.Second }
+
+func (v *batchPlain) progress(p batch.Progress, notice string) {
+	if notice != v.notice {
+		v.notice = notice
+		fmt.Fprintln(v.out, notice)
+	}
+	if !v.begun {
+		v.begun, v.last = true, time.Now()
+		fmt.Fprintf(v.out, "batch: %d rows, %d done before\n", p.Total, p.Done)
+		return
+	}
+	if time.Since(v.last) < plainInterval {
+		return
+	}
+	v.last = time.Now()
+	for _, line := range termview.BatchLines(p, v.limiters()) {
+		fmt.Fprintln(v.out, line)
+	}
+}
+
+func (v *batchPlain) report(r batch.Report, commands []string) {
+	for _, line := range termview.BatchReport(r, v.theme) {
+		fmt.Fprintln(v.out, line)
+	}
+	for _, command := range commands {
+		fmt.Fprintln(v.out, command)
+	}
+}
+
+// batchLive draws the batch in place on a terminal.
+type batchLive struct {
+	batchPlain
+	painter *termview.Painter
+}
+
+func (v *batchLive) interval() time.Duration { return tickInterval }
+
+func (v *batchLive) progress(p batch.Progress, notice string) {
+	width, _, _ := terminal(v.out)
+	_ = v.painter.Paint(termview.BatchPicture(p, v.limiters(), notice, v.theme, width), width)
+}
+
+func (v *batchLive) report(r batch.Report, commands []string) {
+	width, _, _ := terminal(v.out)
+	_ = v.painter.Clear(width)
+	v.batchPlain.report(r, commands)
+}
+
+// batchJSON writes a record every few seconds, and the report.
+type batchJSON struct {
+	out      io.Writer
+	limiters func() []llm.LimiterState
+	last     time.Time
+}
+
+func (v *batchJSON) interval() time.Duration { return time.Second }
+
+func (v *batchJSON) progress(p batch.Progress, notice string) {
+	if time.Since(v.last) < plainInterval && notice == "" {
+		return
+	}
+	v.last = time.Now()
+	type limiter struct {
+		Limit             int `json:"limit"`
+		InFlight          int `json:"in_flight"`
+		Waiting           int `json:"waiting"`
+		RequestsPerMinute int `json:"requests_per_minute,omitempty"`
+		TokensPerMinute   int `json:"tokens_per_minute,omitempty"`
+	}
+	limiters := []limiter{}
+	for _, s := range v.limiters() {
+		limiters = append(limiters, limiter{s.Limit, s.InFlight, s.Waiting, s.RequestsPerMinute, s.TokensPerMinute})
+	}
+	v.write(struct {
+		Type string    `json:"type"`
+		Time time.Time `json:"time"`
+		batch.Progress
+		ElapsedMS int64     `json:"elapsed_ms"`
+		LeftMS    int64     `json:"eta_ms"`
+		Limiters  []limiter `json:"limiters"`
+		Notice    string    `json:"notice,omitempty"`
+	}{"progress", time.Now().UTC(), p, p.Elapsed.Milliseconds(), p.Left.Milliseconds(), limiters, notice})
+}
+
+func (v *batchJSON) report(r batch.Report, commands []string) {
+	v.write(struct {
+		Type string    `json:"type"`
+		Time time.Time `json:"time"`
+		batch.Report
+		ElapsedMS int64    `json:"elapsed_ms"`
+		Next      []string `json:"next,omitempty"`
+	}{"report", time.Now().UTC(), r, r.Elapsed.Milliseconds(), commands})
+}
+
+func (v *batchJSON) write(record any) {
+	line, err := json.Marshal(record)
+	if err != nil {
+		line = fmt.Appendf(nil, `{"type":"error","message":%q}`, err)
+	}
+	_, _ = v.out.Write(append(line, '\n'))
+}

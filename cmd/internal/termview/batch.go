@@ -1,0 +1,155 @@
+package termview
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/convene-run/convene/batch"
+	"github.com/convene-run/convene/llm"
+)
+
+// BatchLines tells where a batch stands, for a log.
+func BatchLines(p batch.Progress, limiters []llm.LimiterState) []string {
+	lines := []string{"batch: " + batchCounts(p) + " · " + batchPace(p)}
+	for _, l := range limiters {
+		lines[0] += " · " + limiterWords(l)
+	}
+	for _, row := range p.Slowest {
+		lines = append(lines, "  "+rowWords(row))
+	}
+	return lines
+}
+
+// BatchPicture draws where a batch stands, in lines below width.
+func BatchPicture(p batch.Progress, limiters []llm.LimiterState, notice string, theme Theme, width int) []string {
+	lines := []string{batchBar(p, theme, width), batchCounts(p), batchPace(p)}
+	for _, l := range limiters {
+		lines = append(lines, theme.quiet(limiterWords(l)))
+	}
+	for _, row := range p.Slowest {
+		lines = append(lines, theme.quiet("  "+rowWords(row)))
+	}
+	if notice == "" && p.Stop != nil {
+		notice = "no more rows are started: " + Line(p.Stop.Message)
+	}
+	if notice != "" {
+		lines = append(lines, theme.notice(signNotice+" "+notice))
+	}
+	for i := range lines {
+		lines[i] = Clip(lines[i], width-1)
+	}
+	return lines
+}
+
+func batchBar(p batch.Progress, theme Theme, width int) string {
+	const beside, most = 12, 60 // cells for the percentage; a bar longer than that says no more
+	share := 0.0
+	if p.Total > 0 {
+		share = float64(p.Done) / float64(p.Total)
+	}
+	length := max(min(width-beside, most), 1)
+	full := min(int(share*float64(length)), length)
+	return theme.good(strings.Repeat("█", full)) + theme.quiet(strings.Repeat("░", length-full)) + fmt.Sprintf(" %5.1f%%", 100*share)
+}
+
+func batchCounts(p batch.Progress) string {
+	text := fmt.Sprintf("%d of %d done · %d failed", p.Done, p.Total, p.Failed)
+	if p.Degraded > 0 {
+		text += fmt.Sprintf(" · %d degraded", p.Degraded)
+	}
+	return text + fmt.Sprintf(" · %d running", p.Running)
+}
+
+func batchPace(p batch.Progress) string {
+	text := rate(p.RowsPerSecond)
+	if p.Left > 0 {
+		text += " · " + Duration(p.Left) + " left"
+	}
+	text += " · " + Count(p.Tokens) + " tokens"
+	if p.CostUSD > 0 {
+		text += " · " + Money(&p.CostUSD)
+	}
+	if p.ProjectedUSD > 0 {
+		text += " of " + Money(&p.ProjectedUSD) + " projected"
+	}
+	return text
+}
+
+// rate writes rows by the second, or by the minute where they are few.
+func rate(perSecond float64) string {
+	if perSecond > 0 && perSecond < 1 {
+		return fmt.Sprintf("%.1f rows/min", perSecond*60)
+	}
+	return fmt.Sprintf("%.1f rows/s", perSecond)
+}
+
+func limiterWords(l llm.LimiterState) string {
+	text := fmt.Sprintf("calls %d in flight (at most %d), %d waiting", l.InFlight, l.Limit, l.Waiting)
+	if l.RequestsPerMinute > 0 {
+		text += fmt.Sprintf(", %d requests/min", l.RequestsPerMinute)
+	}
+	if l.TokensPerMinute > 0 {
+		text += fmt.Sprintf(", %s tokens/min", Count(int64(l.TokensPerMinute)))
+	}
+	if wait := time.Until(l.ThrottledUntil); wait > 0 {
+		text += ", held back for " + Duration(wait)
+	}
+	return text
+}
+
+func rowWords(row batch.RowProgress) string {
+	doing := make([]string, len(row.Agents))
+	for i, a := range row.Agents {
+		doing[i] = Line(a.Name) + " " + string(a.Phase)
+		if a.Reason != "" {
+			doing[i] += " (" + Line(a.Reason) + ")"
+		}
+	}
+	return fmt.Sprintf("%s %s: %s", Line(row.ID), Duration(row.Elapsed), strings.Join(doing, ", "))
+}
+
+// BatchReport tells what a batch came to.
+func BatchReport(r batch.Report, theme Theme) []string {
+	head := fmt.Sprintf("%d rows: %d completed, %d degraded, %d failed", r.Rows, r.Completed, r.Degraded, r.Failed)
+	switch {
+	case r.Left > 0:
+		head = theme.notice(signNotice + " " + head + fmt.Sprintf(", %d left (%d under way)", r.Left, r.Suspended))
+	case r.Failed > 0:
+		head = theme.failed(signFailed + " " + head)
+	case r.Degraded > 0:
+		head = theme.notice(signNotice + " " + head)
+	default:
+		head = theme.good(signDone + " " + head)
+	}
+	lines := []string{head}
+	if r.Stop != nil && r.Left != 0 {
+		lines = append(lines, "  stopped: "+Line(r.Stop.Message))
+	}
+	lines = append(lines, fmt.Sprintf("  %s calls · %s tokens in (%s cached), %s out · cost %s · %s",
+		Count(int64(r.ModelCalls)), Count(r.Usage.InputTokens), Count(r.Usage.CachedInputTokens), Count(r.Usage.OutputTokens),
+		Money(r.CostUSD), Duration(r.Elapsed)))
+	for _, cause := range r.Causes {
+		lines = append(lines, fmt.Sprintf("  %d %s: %s, such as %s: %s", cause.Count, cause.Status, Line(cause.Kind), Line(cause.ID), Clip(Line(cause.Message), causeWidth)))
+	}
+	if r.Rows > 1 {
+		lines = append(lines, figures("slowest", r.Slowest, func(f batch.RowFigure) string { return fmt.Sprintf("%.1fs", float64(f.DurationMS)/1000) })...)
+		lines = append(lines, figures("dearest", r.Dearest, func(f batch.RowFigure) string { return Money(&f.CostUSD) })...)
+	}
+	return lines
+}
+
+// causeWidth is how much of a failure's message the report shows; the output has it
+// whole.
+const causeWidth = 160
+
+func figures(title string, rows []batch.RowFigure, value func(batch.RowFigure) string) []string {
+	if len(rows) == 0 {
+		return nil
+	}
+	words := make([]string, len(rows))
+	for i, f := range rows {
+		words[i] = Line(f.ID) + " " + value(f)
+	}
+	return []string{"  " + title + ": " + strings.Join(words, ", ")}
+}
