@@ -6,10 +6,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
-
-	"github.com/convene-run/convene/cmd/internal/termview"
 )
 
 // app is what every command works with: the process's surroundings, so that tests
@@ -78,36 +75,3 @@ be resumed, shown and replayed.`,
 	)
 	return root
 }
-
-// terminal tells whether w is one, and how large.
-func terminal(w any) (width, height int, ok bool) {
-	file, isFile := w.(interface{ Fd() uintptr })
-	if !isFile || !term.IsTerminal(file.Fd()) {
-		return 0, 0, false
-	}
-	width, height, err := term.GetSize(file.Fd())
-	if err != nil || width <= 0 || height <= 0 {
-		return defaultWidth, defaultHeight, true
-	}
-	return width, height, true
-}
-
-// defaultWidth and defaultHeight are those of a terminal that does not say.
-const defaultWidth, defaultHeight = 80, 24
-
-// theme allows colours where w is a terminal that wants them: https://no-color.org
-func (a *app) theme(w io.Writer) termview.Theme {
-	_, _, ok := terminal(w)
-	return termview.Theme{Color: ok && a.env("NO_COLOR") == "" && a.env("TERM") != "dumb"}
-}
-
-// width is how wide lines for w may be.
-func width(w io.Writer) int {
-	if width, _, ok := terminal(w); ok {
-		return width
-	}
-	return pipedWidth
-}
-
-// pipedWidth keeps lines for files and other programs whole in all but rare cases.
-const pipedWidth = 200

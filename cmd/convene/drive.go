@@ -106,15 +106,14 @@ func (d *driver) views(run *runner.Run, after events.Seq) []view {
 		_, _, ok := terminal(d.app.out)
 		views = append(views, &jsonView{d.app.out, ok})
 	}
-	_, _, live := terminal(d.app.err)
 	switch {
 	case d.level != zerolog.Disabled:
 		logger := zerolog.New(d.app.err).Level(d.level).With().Timestamp().Logger()
 		views = append(views, &logView{logger: logger})
-	case live && d.app.env("TERM") != "dumb" && !d.sharedScreen():
-		views = append(views, &liveView{
-			out: d.app.err, painter: termview.NewPainter(d.app.err), theme: d.app.theme(d.app.err), lives: run.Live, signals: d.beats,
-		})
+	case d.app.canDraw(d.app.err) && !d.sharedScreen():
+		live := d.app.newLiveView()
+		live.lives, live.signals = run.Live, d.beats
+		views = append(views, live)
 	default:
 		views = append(views, &plainView{out: d.app.err, after: after, lives: run.Live, signals: d.beats})
 	}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/convene-run/convene/cmd/internal/termview"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/thread"
 )
@@ -60,8 +59,8 @@ func (a *app) replay(ctx context.Context, name string, speed float64) error {
 
 // replayView is that of a live run.
 func (a *app) replayView() view {
-	if _, _, ok := terminal(a.err); ok && a.env("TERM") != "dumb" {
-		return &liveView{out: a.err, painter: termview.NewPainter(a.err), theme: a.theme(a.err)}
+	if a.canDraw(a.err) {
+		return a.newLiveView()
 	}
 	return &plainView{out: a.err}
 }

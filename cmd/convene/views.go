@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"regexp"
@@ -20,6 +21,8 @@ type liveView struct {
 	out     io.Writer
 	painter *termview.Painter
 	theme   termview.Theme
+	// restore gives the keys their echo back.
+	restore func() error
 	// lives gives what the agents do now; nil where only the log tells.
 	lives func() []*agent.Live
 	// signals brings the heartbeats of silent agents; slow are those that have been
@@ -69,7 +72,7 @@ func (v *liveView) listen(now time.Time) {
 
 func (v *liveView) close() error {
 	width, _, _ := terminal(v.out)
-	return v.painter.Clear(width)
+	return errors.Join(v.painter.Clear(width), v.restore())
 }
 
 var doings = map[agent.Phase]termview.Doing{

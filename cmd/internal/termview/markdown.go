@@ -51,9 +51,6 @@ func markdownStyle() ansi.StyleConfig {
 	return style
 }
 
-// sequence is an escape sequence as terminals read them, or a lone escape.
-var sequence = regexp.MustCompile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?|.)?")
-
 var styleSequence = regexp.MustCompile("^\x1b\\[[0-9;:]*m$")
 
 // onlyStyles drops every escape sequence that is not a matter of style: what the

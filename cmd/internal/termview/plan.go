@@ -17,11 +17,14 @@ type group struct {
 	tasks []events.Task
 }
 
+// minPlan is the least that is worth drawing of a plan: its title, a name, a task.
+const minPlan = 3
+
 // planLines draw the plan by specialist in at most room lines. Where there is not
 // room for all, finished tasks are counted first, then the rest is.
 func planLines(run *thread.Run, theme Theme, width, room int) []string {
 	groups := groupTasks(run)
-	if len(groups) == 0 {
+	if len(groups) == 0 || room < minPlan {
 		return nil
 	}
 	lines := drawPlan(run, groups, theme, width, false)
@@ -31,7 +34,7 @@ func planLines(run *thread.Run, theme Theme, width, room int) []string {
 	if len(lines) <= room {
 		return lines
 	}
-	kept := max(room-1, 1)
+	kept := room - 1
 	return append(lines[:kept:kept], theme.quiet(cut(fmt.Sprintf("  … %d more lines of plan", len(lines)-kept), width)))
 }
 

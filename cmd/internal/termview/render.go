@@ -10,31 +10,32 @@ import (
 )
 
 const (
-	// minWidth is where a picture stops getting narrower: below it lines are cut.
+	// minWidth is where a picture stops getting narrower.
 	minWidth = 24
 	// maxWidth keeps lines readable on very wide terminals.
 	maxWidth = 120
-	// minHeight is the header, a line of plan and a line of what is done now.
-	minHeight = 6
-	// maxNow bounds the lines of agents at work: a run's parallel dispatches by
-	// default, and the facilitator.
-	maxNow = 9
+	// documentHeight is the height from which on the document has a place.
+	documentHeight = 12
 )
 
-// Render draws a frame, line by line, without line ends.
+// Render draws a frame, line by line, without line ends. Where the terminal is low
+// the document goes first, then lines of the plan, then agents at work.
 func Render(f Frame, theme Theme) []string {
 	width := min(max(f.Width-1, minWidth), maxWidth)
 	if f.Run == nil {
 		return []string{cut(theme.quiet("starting …"), width)}
 	}
 	lines := header(f, theme, width)
-	now := nowLines(f, theme, width)
-	document := documentLines(f.Run, theme, width)
 	notice := noticeLines(f, theme, width)
-	room := max(f.Height-1, minHeight) - len(lines) - len(now) - len(document) - len(notice)
-	lines = append(lines, planLines(f.Run, theme, width, room)...)
-	lines = append(lines, document...)
-	lines = append(lines, now...)
+	room := f.Height - 1 - len(lines) - len(notice)
+	var document []string
+	if f.Height >= documentHeight {
+		document = documentLines(f.Run, theme, width)
+	}
+	now := nowLines(f, theme, width, max(room/2, 2))
+	lines = append(lines, planLines(f.Run, theme, width, room-len(document)-len(now))...)
+	lines = append(append(lines, document...), now...)
+	lines = lines[:min(len(lines), max(f.Height-1-len(notice), 1))]
 	return append(lines, notice...)
 }
 
@@ -52,7 +53,8 @@ func header(f Frame, theme Theme, width int) []string {
 	return append(lines, flow(parts, "   ", width)...)
 }
 
-// flow sets parts into lines, as many in each as fit.
+// flow sets parts into lines, as many in each as fit. Lines behind the first are
+// indented.
 func flow(parts []string, gap string, width int) []string {
 	var lines []string
 	line := ""
@@ -63,7 +65,7 @@ func flow(parts []string, gap string, width int) []string {
 		case cells(joined) <= width:
 			line = joined
 		default:
-			lines, line = append(lines, cut(line, width)), part
+			lines, line = append(lines, cut(line, width)), "  "+part
 		}
 	}
 	return append(lines, cut(line, width))
@@ -92,27 +94,27 @@ func documentLines(run *thread.Run, theme Theme, width int) []string {
 	}
 	parts := make([]string, len(sections))
 	for i, section := range sections {
-		parts[i] = fmt.Sprintf("%s %s", Line(run.Document.Layout().SectionTitle(section)), theme.quiet(fmt.Sprint(counts[section])))
+		parts[i] = Line(run.Document.Layout().SectionTitle(section)) + theme.quiet(fmt.Sprintf(" (%d)", counts[section]))
 	}
 	title := theme.quiet(fmt.Sprintf("DOCUMENT v%d", run.Document.Version()))
 	return []string{title, cut("  "+strings.Join(parts, theme.quiet(" · ")), width)}
 }
 
-// nowLines tell what is done right now, by whom and for how long.
-func nowLines(f Frame, theme Theme, width int) []string {
+// nowLines tell what is done right now, by whom and for how long, in at most room
+// lines.
+func nowLines(f Frame, theme Theme, width, room int) []string {
 	if len(f.Active) == 0 {
 		return nil
 	}
-	lines := []string{theme.quiet("NOW")}
 	names := 0
 	for _, a := range f.Active {
 		names = max(names, cells(Line(a.Name)))
 	}
 	names = min(names, width/3)
+	lines := []string{theme.quiet("NOW")}
 	for i, a := range f.Active {
-		if i == maxNow-1 && len(f.Active) > maxNow {
-			lines = append(lines, theme.quiet(fmt.Sprintf("  … and %d more at work", len(f.Active)-i)))
-			break
+		if left := len(f.Active) - i; left > 1 && len(lines) == room-1 {
+			return append(lines, theme.quiet(fmt.Sprintf("  … and %d more at work", left)))
 		}
 		lines = append(lines, nowLine(f, a, theme, names, width))
 	}

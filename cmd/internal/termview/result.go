@@ -3,7 +3,6 @@ package termview
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/charmbracelet/x/ansi"
 
@@ -81,51 +80,6 @@ func missingLines(run *thread.Run, theme Theme, width int) []string {
 		task, _ := run.Board.Task(id)
 		lines = append(lines, cut(fmt.Sprintf("  %s missing: task %d %s: %s", theme.notice(signNotice), id,
 			Line(DisplayName(run, task.AssignedTo)), Line(task.Text)), width))
-	}
-	return lines
-}
-
-// RunTable lists runs in columns, the newest first, as they come.
-func RunTable(runs []events.RunSummary, now time.Time, theme Theme, width int) []string {
-	rows := [][]string{{"RUN", "STATUS", "TEAM", "AGE", "TIME", "TASKS", "TOKENS", "COST", "REQUEST"}}
-	for _, run := range runs {
-		cost := Money(run.CostUSD)
-		rows = append(rows, []string{
-			ShortID(run.Run), string(run.Status), Clip(run.Team, 16), Age(now.Sub(run.Start)),
-			Duration(run.Updated.Sub(run.Start)), fmt.Sprintf("%d/%d", run.FinishedTasks, run.Tasks),
-			Count(run.Usage.Total()), cost, requestCell(run),
-		})
-	}
-	lines := columns(rows, width)
-	lines[0] = theme.quiet(lines[0])
-	return lines
-}
-
-func requestCell(run events.RunSummary) string {
-	text := Line(run.Request)
-	if run.Simulated {
-		return "(simulated) " + text
-	}
-	return text
-}
-
-// columns sets rows into columns as wide as their widest cell; the last one takes
-// what is left of width.
-func columns(rows [][]string, width int) []string {
-	widths := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], cells(cell))
-		}
-	}
-	lines := make([]string, len(rows))
-	for r, row := range rows {
-		var line strings.Builder
-		for i, cell := range row[:len(row)-1] {
-			line.WriteString(pad(cell, widths[i]) + "  ")
-		}
-		line.WriteString(row[len(row)-1])
-		lines[r] = strings.TrimRight(cut(line.String(), width), " ")
 	}
 	return lines
 }

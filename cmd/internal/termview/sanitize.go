@@ -27,8 +27,15 @@ func Text(s string) string {
 			return -1
 		}
 		return r
-	}, ansi.Strip(strings.ToValidUTF8(s, "\uFFFD")))
+	}, sequence.ReplaceAllString(strings.ToValidUTF8(s, "\uFFFD"), ""))
 }
+
+// sequence is an escape sequence with all that belongs to it, or a lone escape with
+// what follows: a sequence without an end must not swallow the text behind it.
+var sequence = regexp.MustCompile("\x1b(?:" +
+	"\\[[0-?]*[ -/]*[@-~]" + // CSI
+	"|[\\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\\\)" + // OSC, DCS, SOS, PM, APC
+	"|.)?")
 
 func needsCleaning(s string) bool {
 	return !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool {

@@ -70,26 +70,25 @@ func layoutLines(l document.Layout, width int) []string {
 // boundLines list every bound of a run: its value, its default, what it bounds and
 // why the default is what it is.
 func boundLines(limits team.Limits, theme Theme, width int) []string {
-	rows := [][]string{{"BOUND", "VALUE", "DEFAULT", "WHAT"}}
+	rows := [][]string{{"BOUND", "VALUE", "DEFAULT"}}
 	for _, b := range team.Bounds() {
-		rows = append(rows, []string{
-			string(b.Name), b.Format(limits.Value(b.Name)), b.Format(b.Default), b.Description + " (" + b.Reason + ")",
-		})
+		rows = append(rows, []string{string(b.Name), b.Format(limits.Value(b.Name)), b.Format(b.Default)})
 	}
-	lines := columns(rows, width)
-	lines[0] = theme.quiet(lines[0])
+	table := columns(rows, width)
+	lines := []string{theme.quiet(table[0])}
+	for i, b := range team.Bounds() {
+		lines = append(lines, table[i+1])
+		lines = append(lines, wrapIndented("    "+b.Description+" – "+b.Reason, width)...)
+	}
 	return lines
 }
 
-// wrapIndented breaks a line; what follows stands below its text.
+// wrapIndented breaks a line and keeps its indent.
 func wrapIndented(line string, width int) []string {
 	indent := cells(line) - cells(strings.TrimLeft(line, " "))
-	first := wrap(strings.TrimLeft(line, " "), width-indent)
-	for i := range first {
-		first[i] = strings.Repeat(" ", indent) + first[i]
-		if i > 0 {
-			first[i] = "  " + first[i]
-		}
+	lines := wrap(strings.TrimLeft(line, " "), width-indent)
+	for i := range lines {
+		lines[i] = strings.Repeat(" ", indent) + lines[i]
 	}
-	return first
+	return lines
 }

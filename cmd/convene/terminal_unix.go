@@ -1,0 +1,31 @@
+//go:build unix
+
+package main
+
+import (
+	"github.com/charmbracelet/x/term"
+	"golang.org/x/sys/unix"
+)
+
+// foreground tells whether this process has the terminal: one in the background
+// must not draw on it, and would be stopped if it changed it.
+func foreground(fd uintptr) bool {
+	group, err := unix.IoctlGetInt(int(fd), unix.TIOCGPGRP)
+	return err == nil && group == unix.Getpgrp()
+}
+
+// muteKeys keeps what is typed from being written into the picture. The keys stay
+// in the terminal for the shell, and ^C stays a signal. The function it gives puts
+// the terminal back.
+func muteKeys(fd uintptr) (restore func() error) {
+	before, err := term.GetState(fd)
+	if err != nil {
+		return func() error { return nil }
+	}
+	muted := *before
+	muted.Lflag &^= unix.ECHO
+	if term.SetState(fd, &muted) != nil {
+		return func() error { return nil }
+	}
+	return func() error { return term.SetState(fd, before) }
+}
