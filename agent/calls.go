@@ -202,7 +202,7 @@ func (l *Loop) external(ctx context.Context, handler External, in Invocation) er
 	}
 	return l.Journal.Do(func(tx *thread.Tx) {
 		turn := tx.Run.Conversation(l.ID).Turn()
-		if turn == nil || turn.ID != in.Ref.ModelCall {
+		if turn == nil || turn.ID != in.Ref.ModelCall || tx.Run.Cancelled {
 			return
 		}
 		if call := turn.Call(in.Ref.Index); call != nil && !call.Done {

@@ -38,31 +38,44 @@ func (l *Loop) mustCompact(req llm.Request) bool {
 }
 
 // compact replaces the history by a summary that the model writes.
-func (l *Loop) compact(ctx context.Context, req llm.Request) error {
+func (l *Loop) compact(ctx context.Context, req llm.Request, wrapUp bool) error {
 	window := l.Spec.WindowTokens
 	if window == 0 {
 		window = assumedWindowTokens
 	}
-	through := req.Call
+	history := transcript(req.Messages[1:], window*bytesPerToken/2)
 	ask := llm.Request{
-		Run: l.Run, Call: through + "c", Priority: l.Priority,
+		Run: l.Run, Call: req.Call + "c", Priority: l.Priority,
 		Messages: []events.Message{
 			req.Messages[0],
-			{Role: events.RoleUser, Content: transcript(req.Messages[1:], window*bytesPerToken/2) + "\n\n" + compactPrompt},
+			{Role: events.RoleUser, Content: history + "\n\n" + compactPrompt},
 		},
 	}
-	reservation, err := l.Governor.Admit(ctx, Estimate{Usage: estimateUsage(ask, events.Reply{}), Target: l.target()})
+	l.Live.phase(PhaseQueued)
+	reservation, err := l.Governor.Admit(ctx, Estimate{
+		Usage: estimateUsage(ask, events.Reply{}), Target: l.target(), WrapUp: wrapUp,
+	})
 	if err != nil {
-		return l.refused(err, false)
+		return l.refused(err, wrapUp)
 	}
 	t := &turn{id: ask.Call, wrapUp: true}
 	l.Live.call(t.id)
 	if err := l.stream(ctx, ask, t); err != nil {
-		reservation.Settle(brokenUsage(ask, t), nil)
+		l.settleBroken(reservation, ask, t)
+		if ctx.Err() != nil {
+			return l.fail(context.Cause(ctx))
+		}
 		return l.fail(fmt.Errorf("summarize the history: %w", err))
 	}
 	reservation.Settle(t.done.Usage, t.done.CostUSD)
+	summary := t.done.Reply.Text
+	if t.done.Reply.Blank() { // what there was, clipped, says more than nothing
+		summary = clip(history, window*bytesPerToken/4)
+	}
 	return l.Journal.Do(func(tx *thread.Tx) {
+		if l.Role.Over(tx.Run) {
+			return
+		}
 		done := t.done
 		tx.Emit(l.Spec.ID, l.ID, events.ModelCalled{
 			ID: t.id, Provider: done.Provider, Model: done.Model, Reply: done.Reply, Purpose: "compact",
@@ -70,7 +83,10 @@ func (l *Loop) compact(ctx context.Context, req llm.Request) error {
 			QueuedMS: milliseconds(done.Queued), RetriedMS: milliseconds(done.Retried),
 			FirstTokenMS: milliseconds(done.FirstToken), TotalMS: milliseconds(done.Total),
 		})
-		tx.Emit(l.Spec.ID, l.ID, events.HistoryCompacted{ThroughTurn: through, Summary: done.Reply.Text})
+		if !tx.Run.Cancelled {
+			last := tx.Run.Conversation(l.ID).LastTurn()
+			tx.Emit(l.Spec.ID, l.ID, events.HistoryCompacted{ThroughTurn: last, Summary: summary})
+		}
 	})
 }
 

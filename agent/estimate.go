@@ -60,12 +60,21 @@ func brokenUsage(req llm.Request, t *turn) events.Usage {
 	return events.Usage{InputTokens: tokens(requestBytes(req)), OutputTokens: tokens(bytes), Estimated: true}
 }
 
+// settleBroken settles a call that brought no reply.
+func (l *Loop) settleBroken(reservation Reservation, req llm.Request, t *turn) {
+	usage := brokenUsage(req, t)
+	reservation.Settle(usage, l.Governor.Cost(l.target(), usage))
+}
+
 // interrupted is the completion of a stream that broke after calls of it started.
-// Its zero Attempts mark it.
 func (l *Loop) interrupted(req llm.Request, t *turn) *llm.Completion {
 	reply := events.Reply{
 		Text: t.text.String(), Reasoning: t.reasoning.String(),
 		ToolCalls: t.calls[:t.named], FinishReason: events.FinishToolCalls,
 	}
-	return &llm.Completion{Reply: reply, Usage: estimateUsage(req, reply), Model: l.target().Model}
+	usage, target := estimateUsage(req, reply), l.target()
+	return &llm.Completion{
+		Reply: reply, Usage: usage, CostUSD: l.Governor.Cost(target, usage),
+		Model: target.Model, Provider: target.Endpoint.Name, Attempts: 1,
+	}
 }

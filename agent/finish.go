@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"errors"
+
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/thread"
 )
@@ -18,6 +20,26 @@ func (l *Loop) warnOfFinish(tx *thread.Tx, reply events.Reply) {
 			Code: events.WarnReplyFiltered, Message: "The provider's content filter withheld the reply or a part of it.",
 		})
 	}
+}
+
+// warnOfBreak records that a turn is only the calls of it that had started, and the
+// bound that broke it off, if one did.
+func (l *Loop) warnOfBreak(tx *thread.Tx, cause error) {
+	if cause == nil {
+		return
+	}
+	l.emitInterrupted(tx)
+	var limit *LimitError
+	if errors.As(cause, &limit) && !tx.Run.LimitMet(limit.Limit) {
+		tx.Emit(l.Spec.ID, l.ID, limit.Fact("The reply was broken off; the calls of it that had started are the turn."))
+	}
+}
+
+func (l *Loop) emitInterrupted(tx *thread.Tx) {
+	tx.Emit(l.Spec.ID, l.ID, events.Warning{
+		Code:    events.WarnStreamInterrupted,
+		Message: "The reply broke off after calls of it had started; those calls are the turn.",
+	})
 }
 
 // EmptyReplyNudge tells an agent why its reply had nothing in it, and then how to

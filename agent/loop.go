@@ -67,7 +67,7 @@ func (l *Loop) Drive(ctx context.Context) error {
 // ask makes the next turn, or first the room for it.
 func (l *Loop) ask(ctx context.Context, req llm.Request, wrapUp bool) error {
 	if l.mustCompact(req) {
-		return l.compact(ctx, req)
+		return l.compact(ctx, req, wrapUp)
 	}
 	return l.turn(ctx, req, wrapUp)
 }
@@ -117,13 +117,11 @@ func (l *Loop) next(ctx context.Context) (NextStep, llm.Request, error) {
 func (l *Loop) resolve(tx *thread.Tx, conv *thread.Conversation, turn *thread.Turn) []pending {
 	if !turn.Called {
 		reply := turn.Interrupted()
-		tx.Emit(l.Spec.ID, l.ID, events.Warning{
-			Code:    events.WarnStreamInterrupted,
-			Message: "The reply broke off after calls of it had started; those calls are the turn.",
-		})
+		l.emitInterrupted(tx)
+		usage := estimateUsage(l.request(tx.Run, conv), reply)
 		tx.Emit(l.Spec.ID, l.ID, events.ModelCalled{
 			ID: turn.ID, Model: l.target().Model, Reply: reply, Interrupted: true, Attempts: 1,
-			Usage: estimateUsage(l.request(tx.Run, conv), reply),
+			Usage: usage, CostUSD: l.Governor.Cost(l.target(), usage),
 		})
 		turn = conv.Turn()
 		if turn == nil {
@@ -205,7 +203,11 @@ func (l *Loop) fail(cause error) error {
 		return ErrSuspended
 	}
 	return l.Journal.Do(func(tx *thread.Tx) {
-		if !l.Role.Over(tx.Run) {
+		switch {
+		case l.Role.Over(tx.Run):
+		case tx.Run.Cancelled: // whatever else happened: a cancelled run only closes
+			l.Role.Fail(tx, ErrCancelled)
+		default:
 			l.Role.Fail(tx, cause)
 		}
 	})

@@ -97,6 +97,9 @@ type Governor interface {
 	// Admit reserves what the call may use. The error is a [*LimitError] at a bound,
 	// [ErrSuspended] when the run is being parked, or the context's cause.
 	Admit(ctx context.Context, estimate Estimate) (Reservation, error)
+	// Cost gives what the usage costs at the target, nil where that is unknown: calls
+	// that broke off are paid for by estimate.
+	Cost(target llm.Target, usage events.Usage) *float64
 }
 
 // Estimate is what a call is expected to use.

@@ -29,6 +29,8 @@ type turn struct {
 	// bytes counts all that streamed in this attempt.
 	bytes int
 	done  *llm.Completion
+	// broke is why a turn that stands has no whole reply; nil if it has.
+	broke error
 }
 
 func (t *turn) reset() {
@@ -57,10 +59,10 @@ func (l *Loop) turn(ctx context.Context, req llm.Request, wrapUp bool) error {
 	l.Live.call(t.id)
 	streamErr := l.stream(ctx, req, t)
 	if t.done == nil && t.started {
-		t.done = l.interrupted(req, t)
+		t.done, t.broke = l.interrupted(req, t), streamErr
 	}
 	if t.done == nil {
-		reservation.Settle(brokenUsage(req, t), nil)
+		l.settleBroken(reservation, req, t)
 		return l.broken(ctx, streamErr, t)
 	}
 	reservation.Settle(t.done.Usage, t.done.CostUSD)
@@ -78,7 +80,7 @@ func (l *Loop) refused(err error, wrapUp bool) error {
 		return l.fail(err)
 	}
 	return l.Journal.Do(func(tx *thread.Tx) {
-		if !l.Role.Over(tx.Run) {
+		if !l.Role.Over(tx.Run) && !tx.Run.Cancelled {
 			l.Role.Prepare(tx, tx.Run.Conversation(l.ID), limit)
 		}
 	})
@@ -96,6 +98,9 @@ func (l *Loop) broken(ctx context.Context, err error, t *turn) error {
 	}
 	return l.fail(err)
 }
+
+// errNoCompletion is for a caller that breaks its promise.
+var errNoCompletion = errors.New("the stream ended without a completion")
 
 // stream reads the reply. The error is nil exactly if the turn is done.
 func (l *Loop) stream(ctx context.Context, req llm.Request, t *turn) error {
@@ -131,6 +136,9 @@ func (l *Loop) stream(ctx context.Context, req llm.Request, t *turn) error {
 		case delta.Done != nil:
 			t.done = delta.Done
 		}
+	}
+	if t.done == nil {
+		return errNoCompletion
 	}
 	return nil
 }
@@ -174,12 +182,24 @@ func (l *Loop) name(tx *thread.Tx, t *turn, calls []events.ToolCall) []events.To
 		if i < t.named {
 			named[i] = t.calls[i]
 		} else if id := named[i].ID; id == "" || seen[id] || tx.Run.Thread().CallIDTaken(id) {
-			turnID := strings.ReplaceAll(string(t.id), ".", "_")
-			named[i].ID = events.CallID(fmt.Sprintf("call_%s_%d", turnID, i))
+			named[i].ID = madeID(t.id, i, func(id events.CallID) bool {
+				return seen[id] || tx.Run.Thread().CallIDTaken(id)
+			})
 		}
 		seen[named[i].ID] = true
 	}
 	return named
+}
+
+// madeID gives a call an id of our own. Turns of later runs of a thread are numbered
+// anew, so it may take a further number to be unique.
+func madeID(turn events.ModelCallID, index int, taken func(events.CallID) bool) events.CallID {
+	base := fmt.Sprintf("call_%s_%d", strings.ReplaceAll(string(turn), ".", "_"), index)
+	id := events.CallID(base)
+	for n := 2; taken(id); n++ {
+		id = events.CallID(fmt.Sprintf("%s_%d", base, n))
+	}
+	return id
 }
 
 // commit makes the reply a fact, together with all that follows from it at once.
@@ -197,11 +217,12 @@ func (l *Loop) commit(t *turn) (start []pending, err error) {
 			Usage: done.Usage, CostUSD: done.CostUSD, Attempts: done.Attempts,
 			QueuedMS: milliseconds(done.Queued), RetriedMS: milliseconds(done.Retried),
 			FirstTokenMS: milliseconds(done.FirstToken), TotalMS: milliseconds(done.Total),
-			Interrupted: done.Attempts == 0,
+			Interrupted: t.broke != nil,
 		})
 		if tx.Run.Cancelled {
 			return
 		}
+		l.warnOfBreak(tx, t.broke)
 		l.warnOfFinish(tx, reply)
 		if len(reply.ToolCalls) > 0 {
 			if !reply.Blank() && !t.wrapUp {

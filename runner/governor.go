@@ -63,6 +63,11 @@ func (g *governor) Admit(ctx context.Context, estimate agent.Estimate) (agent.Re
 	}
 }
 
+// Cost implements [agent.Governor].
+func (g *governor) Cost(target llm.Target, usage events.Usage) *float64 {
+	return g.price(target, usage)
+}
+
 func (g *governor) stopped(ctx context.Context, wrapUp bool) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -121,7 +121,7 @@ func (r *Runner) compile(c config, encoded json.RawMessage) (*plan, error) {
 		}
 		spec := &agent.Spec{
 			ID: a.ID, DisplayName: a.DisplayName, System: a.System, Temperature: a.Temperature,
-			Tools: toolset, Route: route, WindowTokens: window(route),
+			Tools: toolset, Route: route, WindowTokens: r.window(route),
 			MaxToolCalls: c.Team.Limits.MaxToolCallsPerTurn, MaxResultBytes: c.Team.Limits.MaxToolResultBytes,
 			MaxReplyBytes: c.Team.Limits.MaxReplyBytes,
 		}
@@ -163,10 +163,10 @@ func handlers(t *team.Team, a agentConfig, first bool) (*agent.Toolset, error) {
 }
 
 // window is the smallest window that is known along the route.
-func window(route llm.Route) int {
+func (r *Runner) window(route llm.Route) int {
 	smallest := 0
 	for _, target := range route {
-		if w := llm.Window(target.Endpoint.Name + "/" + target.Model); w > 0 && (smallest == 0 || w < smallest) {
+		if w := r.config.Prices.Window(target.Endpoint.Name, target.Model); w > 0 && (smallest == 0 || w < smallest) {
 			smallest = w
 		}
 	}
