@@ -2,8 +2,6 @@ package bench
 
 import (
 	"context"
-	"encoding/json"
-	"net/http"
 	"os"
 	"runtime/debug"
 	"strconv"
@@ -48,7 +46,7 @@ func BenchmarkMemory(b *testing.B) {
 		most, open := 0, 0
 		for deadline := time.Now().Add(3 * time.Minute); open < runs*streams && time.Now().Before(deadline); {
 			time.Sleep(100 * time.Millisecond)
-			open = inFlight(b, baseURL)
+			open = reportOf(b, baseURL).InFlight
 			most = max(most, resident(b))
 		}
 		require.Equal(b, runs*streams, open, "streams open at once")
@@ -70,14 +68,4 @@ func resident(tb testing.TB) int {
 	pages, err := strconv.Atoi(strings.Fields(string(body))[1])
 	require.NoError(tb, err)
 	return pages * os.Getpagesize()
-}
-
-func inFlight(tb testing.TB, baseURL string) int {
-	tb.Helper()
-	resp, err := http.Get(strings.TrimSuffix(baseURL, "/v1") + "/sim/report?records=0")
-	require.NoError(tb, err)
-	defer resp.Body.Close()
-	var report sim.Report
-	require.NoError(tb, json.NewDecoder(resp.Body).Decode(&report))
-	return report.InFlight
 }

@@ -35,10 +35,11 @@ func (m *Model) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Delta
 	return func(yield func(llm.Delta, error) bool) {
 		start := time.Now()
 		reply := m.Reply(req)
-		pace := newPacer(start, m.options.FirstToken, m.options.PerChunk)
+		cut := m.chunks(reply)
+		pace := m.pace(start, req, reply, cut)
 		defer pace.stop()
 		var firstToken time.Duration
-		for i, chunk := range m.chunks(reply) {
+		for i, chunk := range cut {
 			if err := pace.wait(ctx, i); err != nil {
 				yield(llm.Delta{}, fmt.Errorf("simulated reply of model=%s: %w", req.Model, err))
 				return

@@ -25,6 +25,11 @@ type Options struct {
 	// EarlyDispatch makes the facilitator create the tasks and dispatch the
 	// specialists in one turn, with the task ids it expects to get.
 	EarlyDispatch bool
+	// SlowDispatch makes the calls that dispatch specialists stream this many times
+	// slower, and each specialist of the plan work faster than the one before it: the
+	// n-th is n times as fast. So it pays to start the first early. 0 and 1 change
+	// nothing.
+	SlowDispatch int
 	// Bench plays a run of exactly 16 calls: four of the facilitator and four of each
 	// of the first three specialists of the team.
 	Bench bool

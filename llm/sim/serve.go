@@ -92,14 +92,14 @@ func (v *serving) happened() { v.outcome.fault = v.fault.name() }
 
 // serve plays the reply and sends it.
 func (v *serving) serve(run string) {
-	s, options := v.server, &v.server.model.options
+	s := v.server
 	req := v.wire.request()
 	reply := s.model.Reply(req)
 	if spoil(&reply, v.fault.Kind) {
 		v.happened()
 	}
 	cut := s.model.chunks(reply)
-	v.pace = newPacer(v.start, options.FirstToken, options.PerChunk)
+	v.pace = s.model.pace(v.start, req, reply, cut)
 	defer v.pace.stop()
 	if v.fault.Kind == FaultSlow {
 		v.happened()
