@@ -20,7 +20,14 @@ import (
 	"github.com/convene-run/convene/team"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain makes the test binary a process that runs a batch where it is asked to:
+// what is killed must be one.
+func TestMain(m *testing.M) {
+	if work := os.Getenv(workEnv); work != "" {
+		os.Exit(workAsAsked(work))
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // oneClient resolves every model to the same client.
 type oneClient struct {
@@ -54,9 +61,13 @@ func parse(t testing.TB, text string) *team.Team {
 
 func newRunner(t testing.TB, log events.Log, client llm.Client) *runner.Runner {
 	t.Helper()
-	r, err := runner.New(runner.Config{Log: log, Models: oneClient{client: client}})
+	r, err := newRunnerOf(log, oneClient{client: client})
 	require.NoError(t, err)
 	return r
+}
+
+func newRunnerOf(log events.Log, models runner.Models) (*runner.Runner, error) {
+	return runner.New(runner.Config{Log: log, Models: models})
 }
 
 func config(t testing.TB, log events.Log) batch.Config {

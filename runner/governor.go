@@ -37,9 +37,9 @@ func newGovernor(limits team.Limits, budget *Budget, price func(llm.Target, even
 
 // Admit implements [agent.Governor].
 func (g *governor) Admit(ctx context.Context, estimate agent.Estimate) (agent.Reservation, error) {
-	r := &reservation{governor: g, amount: amount{tokens: float64(estimate.Usage.Total())}}
-	if price := g.price(estimate.Target, estimate.Usage); price != nil {
-		r.amount.costUSD = *price
+	r := &reservation{
+		governor: g, target: estimate.Target,
+		amount: amountOf(estimate.Usage, g.price(estimate.Target, estimate.Usage)),
 	}
 	for {
 		// Taken before looking, so that nothing new is missed.
@@ -101,11 +101,15 @@ func (g *governor) drain() {
 // reservation is what one call may use.
 type reservation struct {
 	governor *governor
+	target   llm.Target
 	amount   amount
 }
 
 // Settle implements [agent.Reservation].
 func (r *reservation) Settle(used events.Usage, costUSD *float64) {
+	if costUSD == nil { // a call that broke
+		costUSD = r.governor.price(r.target, used)
+	}
 	spent := amountOf(used, costUSD)
 	r.governor.own.settle(r.amount, spent)
 	r.governor.shared.settle(r.amount, spent)
