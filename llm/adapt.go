@@ -56,6 +56,8 @@ type concurrency struct {
 	// ceiling is the limit after the last cut: what the endpoint is known to take. 0
 	// before any.
 	ceiling int
+	// floor is what the burst of the last cut cannot take the limit below.
+	floor   int
 	lastCut time.Time
 	probe   probing
 }
@@ -66,17 +68,34 @@ func (c *concurrency) inBurst(started time.Time) bool {
 	return c.ceiling > 0 && !started.After(c.lastCut)
 }
 
+// settleTime is how long after a cut its measure may still be off: calls end while
+// the refusals of a burst are on their way.
+const settleTime = 250 * time.Millisecond
+
+// below reports whether so many in flight are fewer than the endpoint took before.
+func (c *concurrency) below(inFlight int, now time.Time) bool {
+	return inFlight < c.ceiling && now.Sub(c.lastCut) > settleTime
+}
+
 // refused cuts the limit to the calls that the endpoint took. Within one burst those
 // turn out one fewer with each refusal: that is one cut, refined.
 func (c *concurrency) refused(started time.Time, inFlight int, now time.Time) {
-	if c.inBurst(started) {
-		c.limit = max(1, c.limit-1)
-	} else {
-		c.lastCut = now
-		c.probe.refused(now)
-		c.limit = max(1, min(c.limit, inFlight))
+	switch {
+	case c.inBurst(started):
+		c.limit = max(c.floor, c.limit-1)
+	case c.probe.grown: // too far: back to what is known
+		c.limit, c.floor = c.ceiling, c.ceiling
+		c.cut(now)
+	default:
+		c.limit, c.floor = max(1, min(c.limit, inFlight)), 1
+		c.cut(now)
 	}
 	c.ceiling = c.limit
+}
+
+func (c *concurrency) cut(now time.Time) {
+	c.lastCut = now
+	c.probe.refused(now)
 }
 
 // accepted grows the limit a step at a time, where it is the limit that binds.

@@ -245,7 +245,7 @@ const longRetry = 5 * time.Second
 // refuses; else the number of calls in flight.
 func (l *LocalLimiter) refused(p *permit, asked time.Duration, now time.Time) {
 	l.pace.count(-1)
-	rateLike := asked >= longRetry || l.inFlight == 0 || l.inFlight < l.level.ceiling || l.pace.binds(now)
+	rateLike := asked >= longRetry || l.inFlight == 0 || l.level.below(l.inFlight, now) || l.pace.binds(now)
 	if l.pace.inBurst(p.started) || (rateLike && !l.level.inBurst(p.started)) {
 		l.throttle(now.Add(l.pace.refused(p.started, asked, now)))
 		return
