@@ -1,0 +1,56 @@
+# Targets for people and for .ci/run. `make` alone lists them.
+.DEFAULT_GOAL := help
+GO ?= go
+GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+BENCHTIME ?= 1x
+FUZZTIME ?= 20s
+KILLS ?= 200
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## build the binary into bin/
+	$(GO) build -o bin/convene ./cmd/convene
+
+.PHONY: test
+test: ## run the tests
+	$(GO) test ./...
+
+.PHONY: race
+race: ## run the tests with the race detector, in random order
+	$(GO) test -race -shuffle=on ./...
+
+.PHONY: lint
+lint: ## vet and golangci-lint
+	$(GO) vet ./...
+	$(GO) run $(GOLANGCI) run ./...
+
+.PHONY: generate
+generate: ## write all generated files anew
+	$(GO) generate ./...
+
+.PHONY: verify
+verify: ## check formatting, go.mod and the generated files
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not formatted:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
+	$(GO) mod tidy -diff
+	$(GO) mod verify
+	$(GO) generate ./...
+	@git diff --exit-code --stat || { echo "generated files differ from their sources: commit what make generate writes"; exit 1; }
+
+.PHONY: fuzz
+fuzz: ## fuzz every decoder for FUZZTIME each
+	@for pkg in $$($(GO) list ./...); do \
+		for f in $$($(GO) test -list '^Fuzz' $$pkg 2>/dev/null | grep ^Fuzz); do \
+			echo "== $$pkg $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; \
+		done; \
+	done
+
+.PHONY: bench
+bench: ## overhead, critical path and memory of whole runs, beside a bare loop
+	$(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) -timeout 30m ./internal/bench
+
+.PHONY: soak
+soak: ## what takes minutes: kill -9 at KILLS random moments
+	CONVENE_KILLS=$(KILLS) $(GO) test -count=1 -v -run '^TestKill$$' -timeout 30m ./cmd/convene
