@@ -69,7 +69,7 @@ be resumed, shown and replayed.`,
 	flags.StringVar(&a.flags.store, "store", "", "file that keeps the runs (default ./.convene/convene.db, or CONVENE_STORE)")
 	flags.StringVar(&a.flags.logLevel, "log-level", "", "write structured log lines to stderr: debug, info, warn or error")
 	root.AddCommand(
-		newRunCommand(a), newBatchCommand(a), newResumeCommand(a), newCancelCommand(a),
+		newRunCommand(a), newBatchCommand(a), newServeCommand(a), newResumeCommand(a), newForkCommand(a), newCancelCommand(a),
 		newRunsCommand(a), newShowCommand(a), newExportCommand(a), newReplayCommand(a),
 		newTeamCommand(a), newDoctorCommand(a), newSimCommand(a), newVersionCommand(a),
 	)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -21,9 +22,11 @@ type driveFlags struct {
 	baseURL string
 	json    bool
 	output  string
+	watch   watchFlags
 }
 
 func (f *driveFlags) register(c *cobra.Command) {
+	f.watch.register(c)
 	flags := c.Flags()
 	flags.StringVar(&f.baseURL, "base-url", "", "OpenAI-compatible endpoint, such as http://localhost:8080/v1 (or OPENAI_BASE_URL)")
 	flags.BoolVar(&f.json, "json", false, "write the run's log as JSON lines to stdout, as it happens, instead of the result")
@@ -39,6 +42,8 @@ type driver struct {
 	log    events.Log
 	level  zerolog.Level
 	beats  chan runner.Signal
+	// watched is the dashboard beside the run, nil without one.
+	watched *watched
 }
 
 // heartbeatQueue bounds the heartbeats that wait to be shown: an agent gives one
@@ -62,7 +67,7 @@ func (d *driver) open(ctx context.Context, open func(context.Context) (events.Lo
 func (d *driver) runner() (*runner.Runner, error) {
 	host, _ := os.Hostname() // only a name for people
 	d.beats = make(chan runner.Signal, heartbeatQueue)
-	return runner.New(runner.Config{
+	r, err := runner.New(runner.Config{
 		Log: d.log, Models: d.models, Version: version(),
 		Owner: events.Owner(fmt.Sprintf("convene pid %d on %s", os.Getpid(), host)),
 		OnSignal: func(s runner.Signal) {
@@ -72,10 +77,22 @@ func (d *driver) runner() (*runner.Runner, error) {
 			}
 		},
 	})
+	if err == nil && d.flags.watch.wanted() {
+		d.watched, err = d.watch(r)
+	}
+	return r, err
+}
+
+// close ends what open and runner began.
+func (d *driver) close() error {
+	return errors.Join(d.watched.stop(), d.log.Close())
 }
 
 // show follows the run and gives its result to stdout and its end to stderr.
 func (d *driver) show(run *runner.Run, after events.Seq) error {
+	if err := d.watched.add(run); err != nil {
+		return err
+	}
 	f := &follower{app: d.app, run: run, views: d.views(run, after)}
 	result, err := f.follow()
 	if err != nil {
@@ -93,6 +110,7 @@ func (d *driver) show(run *runner.Run, after events.Seq) error {
 		}
 	}
 	d.app.printEnd(current)
+	d.watched.linger()
 	if code := codeOf(result, f.interrupted > 0); code != exitDone {
 		return &exitError{code: code}
 	}

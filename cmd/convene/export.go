@@ -8,30 +8,33 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/web"
 )
 
 func newExportCommand(a *app) *cobra.Command {
-	var jsonl bool
+	var jsonl, html bool
 	var output string
 	c := &cobra.Command{
-		Use:   "export RUN --jsonl",
-		Short: "Write a run's log, one event a line",
-		Long: `Write a run's log, one event a line: everything in its thread up to the run's last
-event, so that convene replay can show it anywhere.`,
+		Use:   "export RUN --jsonl | --html",
+		Short: "Write a run's log, one event a line, or its dashboard as one file",
+		Long: `Write a run: everything in its thread up to the run's last event. With --jsonl one
+event a line, so that convene replay can show it anywhere; with --html the dashboard as
+one file that opens from disk and needs no network.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if !jsonl {
-				return usage(errors.New("say which format: --jsonl"))
+			if jsonl == html {
+				return usage(errors.New("say which format: --jsonl or --html"))
 			}
-			return a.export(c.Context(), args[0], output)
+			return a.export(c.Context(), args[0], output, html)
 		},
 	}
 	c.Flags().BoolVar(&jsonl, "jsonl", false, "the log as JSON lines")
+	c.Flags().BoolVar(&html, "html", false, "the dashboard with the run in it, as one HTML file")
 	c.Flags().StringVarP(&output, "output", "o", "", "write to this file instead of stdout")
 	return c
 }
 
-func (a *app) export(ctx context.Context, id, output string) (err error) {
+func (a *app) export(ctx context.Context, id, output string, html bool) (err error) {
 	if output != "" {
 		if err := checkOutput(output); err != nil {
 			return usage(err)
@@ -45,6 +48,9 @@ func (a *app) export(ctx context.Context, id, output string) (err error) {
 	run, err := a.findRun(ctx, log, id)
 	if err != nil {
 		return err
+	}
+	if html {
+		return a.exportHTML(ctx, log, run, output)
 	}
 	var file bytes.Buffer
 	err = eachEvent(ctx, log, run, func(env events.Envelope) error {
@@ -62,4 +68,17 @@ func (a *app) export(ctx context.Context, id, output string) (err error) {
 		return err
 	}
 	return writeOutput(output, file.Bytes())
+}
+
+func (a *app) exportHTML(ctx context.Context, log events.Log, run events.RunSummary, output string) error {
+	key := events.ThreadKey{Tenant: run.Tenant, Thread: run.Thread}
+	var page bytes.Buffer
+	if err := web.WriteHTML(&page, run, web.Encoded(ctx, log, key, run.LastSeq)); err != nil {
+		return err
+	}
+	if output != "" {
+		return writeOutput(output, page.Bytes())
+	}
+	_, err := a.out.Write(page.Bytes())
+	return err
 }

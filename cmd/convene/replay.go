@@ -15,10 +15,12 @@ import (
 
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/thread"
+	"github.com/convene-run/convene/web"
 )
 
 func newReplayCommand(a *app) *cobra.Command {
 	var speed float64
+	var f watchFlags
 	c := &cobra.Command{
 		Use:   "replay FILE | RUN",
 		Short: "Show a run again as it went",
@@ -30,11 +32,44 @@ long as the run did, with 10 a tenth of that; by default it does not wait at all
 			if speed < 0 {
 				return usage(fmt.Errorf("--speed %g: give a number above 0, or 0 for no waiting", speed))
 			}
+			if f.wanted() {
+				return a.replayInBrowser(c.Context(), args[0], f, speed)
+			}
 			return a.replay(c.Context(), args[0], speed)
 		},
 	}
+	f.registerFile(c)
 	c.Flags().Float64Var(&speed, "speed", 0, "how many times faster than the run was; 0 does not wait")
 	return c
+}
+
+// replayInBrowser shows a file, else a run of the store, on the dashboard.
+func (a *app) replayInBrowser(ctx context.Context, name string, f watchFlags, speed float64) (err error) {
+	file, err := os.Open(name)
+	if err == nil {
+		defer func() { _ = file.Close() }()
+		log, run, err := web.ReadFile(ctx, file, name)
+		if err != nil {
+			return usage(err)
+		}
+		return a.showFile(ctx, web.Config{Log: log, Tenant: run.Tenant}, string(run.Run), f, speed)
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return usage(err)
+	}
+	log, err := a.existingStore(ctx)
+	if errors.Is(err, errNoStore) {
+		return usage(fmt.Errorf("there is no file %s, and no store %s to look for a run in", name, a.storePath()))
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, log.Close()) }()
+	run, err := a.findRun(ctx, log, name)
+	if err != nil {
+		return err
+	}
+	return a.showFile(ctx, web.Config{Log: log}, string(run.Run), f, speed)
 }
 
 func (a *app) replay(ctx context.Context, name string, speed float64) error {

@@ -30,7 +30,7 @@ func (a *app) resume(ctx context.Context, args []string, f driveFlags) (err erro
 	if err := d.open(ctx, a.existingStore); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, d.log.Close()) }()
+	defer func() { err = errors.Join(err, d.close()) }()
 	summary, err := a.toResume(ctx, d.log, args)
 	if err != nil {
 		return err

@@ -79,7 +79,7 @@ func (a *app) run(c *cobra.Command, args []string, f *runFlags) (err error) {
 	if err := d.open(ctx, a.openStore); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, d.log.Close()) }()
+	defer func() { err = errors.Join(err, d.close()) }()
 	r, err := d.runner()
 	if err != nil {
 		return err

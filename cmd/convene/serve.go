@@ -1,0 +1,203 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+
+	"github.com/rs/zerolog"
+	"github.com/spf13/cobra"
+
+	"github.com/convene-run/convene/team"
+	"github.com/convene-run/convene/web"
+)
+
+// defaultDashboard is where the dashboard is served: for this machine alone.
+const defaultDashboard = "127.0.0.1:8484"
+
+// serveFlags are those of `convene serve` alone.
+type serveFlags struct {
+	address   string
+	hosts     []string
+	tokenFile string
+	baseURL   string
+	model     string
+	teams     []string
+	open      bool
+}
+
+func newServeCommand(a *app) *cobra.Command {
+	var f serveFlags
+	c := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve the dashboard and the API",
+		Long: `Serve the dashboard and the API: watch runs, start them, stop, resume and fork them.
+
+By default only this machine is served. Another address needs --token-file: callers
+of the API send the token as "Authorization: Bearer …", browsers come in by the link
+that is printed, which works once. ^C parks the runs under way; convene resume, or the
+dashboard, continues them.`,
+		Example: `  convene serve --open
+  convene serve --addr 0.0.0.0:8484 --token-file token.txt --host convene.example.org`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return a.serve(c.Context(), f) },
+	}
+	flags := c.Flags()
+	flags.StringVar(&f.address, "addr", defaultDashboard, "address to listen on, as host:port")
+	flags.StringArrayVar(&f.hosts, "host", nil, "further name that requests may come under, as in the Host header; may be repeated")
+	flags.StringVar(&f.tokenFile, "token-file", "", "file with the token that callers must know; needed for addresses that others can reach")
+	flags.StringVar(&f.baseURL, "base-url", "", "OpenAI-compatible endpoint for runs that are started here")
+	flags.StringVar(&f.model, "model", "", "model for runs that are started here and name none (or CONVENE_MODEL)")
+	flags.StringArrayVar(&f.teams, "team", nil, "team file that can be chosen beside the built-in teams; the first is the default; may be repeated")
+	flags.BoolVar(&f.open, "open", false, "open the dashboard in a browser")
+	return c
+}
+
+func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
+	token, err := readToken(f.tokenFile)
+	if err != nil {
+		return usage(err)
+	}
+	d := &driver{app: a, flags: driveFlags{baseURL: f.baseURL}, models: a.models(f.baseURL)}
+	if err := d.open(ctx, a.openStore); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.log.Close()) }()
+	r, err := d.runner()
+	if err != nil {
+		return err
+	}
+	runs := newWebRuns(r)
+	runs.model = f.model
+	if err := runs.addTeams(f.teams); err != nil {
+		return usage(err)
+	}
+	dash, err := a.dashboard(web.Config{
+		Log: d.log, Runs: runs, Address: f.address, Hosts: f.hosts, Token: token, Logger: a.requestLog(d.level),
+	})
+	if err != nil {
+		return usage(err)
+	}
+	if err := dash.announce(f.open, ""); err != nil {
+		return errors.Join(err, dash.stop())
+	}
+	interrupted := true
+	select {
+	case <-a.interrupts:
+	case <-dash.ended:
+		interrupted = false
+	}
+	fmt.Fprintln(a.err, "parking the runs under way …")
+	go func() {
+		<-a.interrupts
+		runs.park(0)
+	}()
+	runs.park(drainTime)
+	err = dash.stop()
+	if err == nil && interrupted {
+		return nil
+	}
+	return err
+}
+
+// readToken reads the token that callers must know.
+func readToken(path string) (string, error) {
+	if path == "" {
+		return "", nil
+	}
+	body, err := os.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("read token: %w", err)
+	}
+	token := strings.TrimSpace(string(body))
+	if len(token) < minTokenBytes {
+		return "", fmt.Errorf("%s: the token has %d characters, at least %d are needed. Make one with: openssl rand -hex 32", path, len(token), minTokenBytes)
+	}
+	return token, nil
+}
+
+// minTokenBytes keeps a token from being guessed.
+const minTokenBytes = 16
+
+func (w *webRuns) addTeams(paths []string) error {
+	w.files = make(map[string]*team.Team, len(paths))
+	for i, path := range paths {
+		t, err := team.Resolve(path)
+		if err != nil {
+			return err
+		}
+		if w.files[t.Name] != nil {
+			return fmt.Errorf("%s: there is already a team %q: give each file another name", path, t.Name)
+		}
+		w.files[t.Name] = t
+		if i == 0 {
+			w.defaultTeam = t.Name
+		}
+	}
+	return nil
+}
+
+func (a *app) requestLog(level zerolog.Level) *zerolog.Logger {
+	logger := zerolog.New(a.err).Level(level).With().Timestamp().Logger()
+	return &logger
+}
+
+// dashboard is a server that listens.
+type dashboard struct {
+	app    *app
+	server *web.Server
+	cancel context.CancelFunc
+	// ended is closed when nothing is served any more; err is then its error.
+	ended chan struct{}
+	err   error
+}
+
+// dashboard begins to serve. A port of 0 takes any that is free.
+func (a *app) dashboard(config web.Config) (*dashboard, error) {
+	listener, err := net.Listen("tcp", config.Address)
+	if err != nil {
+		return nil, fmt.Errorf("%w. --addr chooses another address", err)
+	}
+	if host, _, err := net.SplitHostPort(config.Address); err == nil {
+		_, port, _ := net.SplitHostPort(listener.Addr().String()) // a TCP address has a port
+		config.Address = net.JoinHostPort(host, port)
+	}
+	config.Version = version()
+	server, err := web.New(config)
+	if err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	d := &dashboard{app: a, server: server, cancel: cancel, ended: make(chan struct{})}
+	go func() {
+		defer close(d.ended)
+		d.err = server.Serve(ctx, listener)
+	}()
+	return d, nil
+}
+
+// announce says where the dashboard is, and opens it if that is wanted. fragment
+// leads to a run.
+func (d *dashboard) announce(open bool, fragment string) error {
+	url, err := d.server.LoginURL()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(d.app.err, "dashboard: %s%s\n", url, fragment)
+	if open {
+		if err := openBrowser(url + fragment); err != nil {
+			fmt.Fprintf(d.app.err, "no browser could be opened (%v): open the address yourself\n", err)
+		}
+	}
+	return nil
+}
+
+// stop ends the serving.
+func (d *dashboard) stop() error {
+	d.cancel()
+	<-d.ended
+	return d.err
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/convene-run/convene/runner"
+	"github.com/convene-run/convene/web"
+)
+
+// watchFlags are those of the commands that can show a run in a browser.
+type watchFlags struct {
+	open    bool
+	address string
+	linger  bool
+}
+
+func (f *watchFlags) register(c *cobra.Command) {
+	flags := c.Flags()
+	flags.BoolVar(&f.open, "open", false, "open the run's dashboard in a browser")
+	flags.StringVar(&f.address, "dashboard", "", "serve the run's dashboard at this address of this machine, such as "+defaultDashboard)
+	flags.BoolVar(&f.linger, "linger", false, "keep the dashboard when the run has ended, until ^C")
+}
+
+// registerFile adds the flags for what is over already.
+func (f *watchFlags) registerFile(c *cobra.Command) {
+	c.Flags().BoolVar(&f.open, "open", false, "open the run's dashboard in a browser, until ^C; with --speed it plays")
+	c.Flags().StringVar(&f.address, "dashboard", "", "serve the run's dashboard at this address of this machine, such as "+defaultDashboard)
+}
+
+func (f *watchFlags) wanted() bool { return f.open || f.address != "" }
+
+// watched is the dashboard beside a run; nil does nothing.
+type watched struct {
+	app   *app
+	flags watchFlags
+	runs  *webRuns
+	dash  *dashboard
+}
+
+// watch serves the dashboard, before anything has started.
+func (d *driver) watch(r *runner.Runner) (*watched, error) {
+	w := &watched{app: d.app, flags: d.flags.watch, runs: newWebRuns(r)}
+	var err error
+	w.dash, err = d.app.dashboard(web.Config{Log: d.log, Runs: w.runs, Address: w.flags.where(), Logger: d.app.requestLog(d.level)})
+	if err != nil {
+		return nil, usage(err)
+	}
+	return w, nil
+}
+
+// add shows a run that has started.
+func (w *watched) add(run *runner.Run) error {
+	if w == nil {
+		return nil
+	}
+	w.runs.add(run)
+	return w.dash.announce(w.flags.open, "#/runs/"+string(run.ID()))
+}
+
+// linger waits until the person who watches has seen enough, if that is wanted.
+func (w *watched) linger() {
+	if w == nil || !w.flags.linger {
+		return
+	}
+	fmt.Fprintln(w.app.err, "the dashboard stays until ^C")
+	<-w.app.interrupts
+}
+
+// stop parks what was started from the page, and ends the serving.
+func (w *watched) stop() error {
+	if w == nil {
+		return nil
+	}
+	w.runs.park(drainTime)
+	return w.dash.stop()
+}
+
+// where is the address to serve: any free port unless one was chosen.
+func (f *watchFlags) where() string {
+	if f.address != "" {
+		return f.address
+	}
+	return "127.0.0.1:0"
+}
+
+// showFile serves what a file or a stored run holds until ^C: the same page, with
+// nothing to start or steer. speed plays it; 0 shows its end.
+func (a *app) showFile(ctx context.Context, config web.Config, run string, f watchFlags, speed float64) error {
+	config.Address = f.where()
+	dash, err := a.dashboard(config)
+	if err != nil {
+		return usage(err)
+	}
+	fragment := "#/runs/" + run
+	if speed > 0 {
+		fragment += fmt.Sprintf("?play=1&speed=%g", speed)
+	}
+	if err := dash.announce(f.open, fragment); err != nil {
+		return errors.Join(err, dash.stop())
+	}
+	fmt.Fprintln(a.err, "the dashboard stays until ^C")
+	select {
+	case <-a.interrupts:
+	case <-dash.ended:
+	case <-ctx.Done():
+	}
+	return dash.stop()
+}

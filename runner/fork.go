@@ -1,0 +1,148 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/thread"
+)
+
+// Change is what is different in a forked run.
+type Change struct {
+	// At is the last seq of the thread that the fork keeps.
+	At events.Seq
+	// Model, if set, is asked instead of every model of the run.
+	Model string
+	// Instruction, if set, is told to the facilitator at that point. It cannot stand
+	// between a turn's calls and their results: the fork then keeps the facts up to
+	// the turn alone.
+	Instruction string
+}
+
+// Fork starts a new run, in a thread of its own, with the facts of another one up to
+// a point, and drives it as [Runner.Start] does. The model calls among those facts
+// are not made again, though their usage counts towards the fork's limits. The other
+// run stays as it is; it may be under way.
+func (r *Runner) Fork(ctx context.Context, tenant events.TenantID, idOrPrefix string, change Change) (*Run, error) {
+	if tenant == "" {
+		tenant = events.LocalTenant
+	}
+	summary, err := r.config.Log.FindRun(ctx, tenant, idOrPrefix)
+	if err != nil {
+		return nil, fmt.Errorf("run %s: %w", idOrPrefix, err)
+	}
+	facts, err := r.factsToFork(ctx, summary, change)
+	if err != nil {
+		return nil, err
+	}
+	key := events.ThreadKey{Tenant: tenant, Thread: events.ThreadID(uuid.NewString())}
+	id, err := r.copyFacts(ctx, key, summary.Run, facts)
+	if err != nil {
+		return nil, fmt.Errorf("fork run %s at seq=%d: %w", summary.Run, change.At, err)
+	}
+	return r.Resume(ctx, tenant, string(id))
+}
+
+// factsToFork reads what a fork keeps, with the change made.
+func (r *Runner) factsToFork(ctx context.Context, summary events.RunSummary, change Change) ([]events.Envelope, error) {
+	if change.At < summary.FirstSeq || change.At > summary.LastSeq {
+		return nil, &InputError{fmt.Sprintf("run %s has the events %d to %d, so it cannot be forked at %d", summary.Run, summary.FirstSeq, summary.LastSeq, change.At)}
+	}
+	key := events.ThreadKey{Tenant: summary.Tenant, Thread: summary.Thread}
+	facts, err := r.config.Log.Read(ctx, key, 0, int(change.At))
+	if err != nil {
+		return nil, err
+	}
+	th, settled := thread.New(), 0
+	for i, env := range facts {
+		if err := th.Apply(env); err != nil {
+			return nil, fmt.Errorf("read thread %s: %w", key.Thread, err)
+		}
+		if env.Run == summary.Run && th.Current().Facilitator.Turn() == nil && !th.Current().Cancelled {
+			settled = i + 1
+		}
+	}
+	if th.Current().Status.Over() || th.Current().Cancelled {
+		return nil, &InputError{fmt.Sprintf("at event %d run %s is over: fork it at an earlier event, such as %d", change.At, summary.Run, lastOpen(facts))}
+	}
+	if change.Instruction != "" {
+		facts = append(facts[:settled:settled], events.Envelope{
+			Run: summary.Run, Agent: events.FacilitatorID, Time: facts[settled-1].Time,
+			Data: events.UserMessage{Content: change.Instruction},
+		})
+	}
+	return facts, r.remodel(facts, summary, change.Model)
+}
+
+// lastOpen is the last event before a run was closed.
+func lastOpen(facts []events.Envelope) events.Seq {
+	for i := len(facts) - 1; i > 0; i-- {
+		switch facts[i].Data.(type) {
+		case events.WorkflowFinished, events.RunCancelled, events.CancelRequested, events.FinalAnswer, events.AgentFinished:
+		default:
+			return facts[i].Seq
+		}
+	}
+	return facts[0].Seq
+}
+
+// remodel writes another model into the configuration that the fork will be driven
+// with.
+func (r *Runner) remodel(facts []events.Envelope, summary events.RunSummary, model string) error {
+	if model == "" {
+		return nil
+	}
+	for i, env := range facts {
+		started, ok := env.Data.(events.WorkflowStarted)
+		if !ok || env.Run != summary.Run {
+			continue
+		}
+		var c config
+		if err := json.Unmarshal(started.Config, &c); err != nil {
+			return fmt.Errorf("read the configuration of run %s: %w", summary.Run, err)
+		}
+		for j := range c.Agents {
+			c.Agents[j].Models = []string{model}
+		}
+		encoded, err := json.Marshal(c)
+		if err != nil {
+			return err
+		}
+		plan, err := r.compile(c, encoded)
+		if err != nil {
+			return err
+		}
+		started.Config, started.Agents, started.Simulated = encoded, plan.cards, plan.simulated
+		facts[i].Data = started
+	}
+	return nil
+}
+
+// copyFacts writes the facts into a thread of their own, under new run ids, and
+// gives that of the forked run.
+func (r *Runner) copyFacts(ctx context.Context, key events.ThreadKey, forked events.RunID, facts []events.Envelope) (events.RunID, error) {
+	ids := map[events.RunID]events.RunID{}
+	for i := range facts {
+		old := facts[i].Run
+		if ids[old] == "" {
+			id, err := uuid.NewV7()
+			if err != nil {
+				return "", err
+			}
+			ids[old] = events.RunID(id.String())
+		}
+		facts[i].Run = ids[old]
+	}
+	epoch, err := r.config.Log.Claim(ctx, key, r.config.Owner, false)
+	if err != nil {
+		return "", err
+	}
+	if err := r.config.Log.Append(ctx, key, epoch, 0, facts); err != nil {
+		return "", err
+	}
+	return ids[forked], r.config.Log.Release(ctx, key, epoch)
+}

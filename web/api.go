@@ -1,0 +1,170 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/convene-run/convene/events"
+)
+
+// maxBodyBytes is more than the longest request that a run takes, as JSON.
+const maxBodyBytes = 8 << 20
+
+// maxListedRuns bounds one page of a listing.
+const maxListedRuns = 500
+
+// registerAPI adds the operations that the OpenAPI document describes.
+func (s *Server) registerAPI(mux *http.ServeMux) {
+	config := huma.DefaultConfig("convene", s.config.Version)
+	config.Info.Description = "Start, follow and steer runs. Events come by WebSocket from /ws?thread_id=…&after=SEQ, " +
+		"or as server-sent events from /api/v1/threads/{thread_id}/events."
+	config.OpenAPIPath, config.DocsPath, config.SchemasPath = "/api/v1/openapi", "", ""
+	config.CreateHooks = nil // no $schema member in every answer
+	api := humago.New(mux, config)
+	for _, register := range []func(huma.API){s.registerReading, s.registerSteering} {
+		register(api)
+	}
+}
+
+type listInput struct {
+	Search string          `query:"search" maxLength:"200" doc:"Matched against request and answer, without regard to case."`
+	Status []events.Status `query:"status" enum:"queued,running,suspended,awaiting_input,completed,degraded,failed,cancelled" doc:"Only runs of these statuses, parted by commas."`
+	Thread events.ThreadID `query:"thread_id" doc:"Only runs of this thread."`
+	Before events.RunID    `query:"before" doc:"Only runs that started before this one: the last of the page before."`
+	Limit  int             `query:"limit" minimum:"1" maximum:"500" default:"50" doc:"Runs at most."`
+}
+
+type listOutput struct {
+	Body struct {
+		Runs []events.RunSummary `json:"runs" doc:"Newest first."`
+		More bool                `json:"more" doc:"Whether there may be older ones."`
+	}
+}
+
+type runInput struct {
+	Run events.RunID `path:"run_id" doc:"The run's id, or the beginning of it where only one begins so."`
+}
+
+// RunView is a run as the API gives it.
+type RunView struct {
+	events.RunSummary
+	// HeldBy names the process that drives the run; empty where none does.
+	HeldBy events.Owner `json:"held_by,omitempty"`
+	// HeldSince is when that process took the run.
+	HeldSince *time.Time `json:"held_since,omitempty"`
+}
+
+type runOutput struct{ Body RunView }
+
+type eventsInput struct {
+	runInput
+	After events.Seq `query:"after" minimum:"0" doc:"Only events with a seq above this one."`
+	Limit int        `query:"limit" minimum:"1" maximum:"1000" default:"500" doc:"Events at most."`
+}
+
+type eventsOutput struct {
+	Body struct {
+		Events []rawEvent `json:"events" doc:"Events of the run's thread, in order."`
+	}
+}
+
+func (s *Server) registerReading(api huma.API) {
+	huma.Register(api, huma.Operation{
+		OperationID: "list-runs", Method: http.MethodGet, Path: "/api/v1/runs", Summary: "List and search runs",
+	}, s.listRuns)
+	huma.Register(api, huma.Operation{
+		OperationID: "get-run", Method: http.MethodGet, Path: "/api/v1/runs/{run_id}", Summary: "One run: where it stands, what it cost",
+	}, func(ctx context.Context, in *runInput) (*runOutput, error) {
+		view, err := s.view(ctx, in.Run)
+		if err != nil {
+			return nil, s.apiError(err)
+		}
+		return &runOutput{view}, nil
+	})
+	huma.Register(api, huma.Operation{
+		OperationID: "get-run-result", Method: http.MethodGet, Path: "/api/v1/runs/{run_id}/result",
+		Summary: "What a run has come to: answer, document, tasks",
+	}, s.getResult)
+	huma.Register(api, huma.Operation{
+		OperationID: "get-run-events", Method: http.MethodGet, Path: "/api/v1/runs/{run_id}/events", Summary: "The events of a run's thread, a page at a time",
+	}, s.listEvents)
+	huma.Register(api, huma.Operation{
+		OperationID: "get-thread", Method: http.MethodGet, Path: "/api/v1/threads/{thread_id}", Summary: "The state of a thread: its runs, who is at work, counts and times",
+	}, s.getThread)
+	huma.Register(api, huma.Operation{
+		OperationID: "get-server", Method: http.MethodGet, Path: "/api/v1/server", Summary: "What this server is and can do",
+	}, s.getServer)
+}
+
+func (s *Server) listRuns(ctx context.Context, in *listInput) (*listOutput, error) {
+	runs, err := s.config.Log.Runs(ctx, events.RunQuery{
+		Tenant: s.config.Tenant, Thread: in.Thread, Status: in.Status, Search: in.Search, Before: in.Before, Limit: in.Limit,
+	})
+	if err != nil {
+		return nil, s.apiError(err)
+	}
+	out := &listOutput{}
+	out.Body.Runs, out.Body.More = runs, len(runs) == in.Limit
+	if runs == nil {
+		out.Body.Runs = []events.RunSummary{}
+	}
+	return out, nil
+}
+
+func (s *Server) view(ctx context.Context, id events.RunID) (RunView, error) {
+	summary, err := s.config.Log.FindRun(ctx, s.config.Tenant, string(id))
+	if errors.Is(err, events.ErrNotFound) {
+		return RunView{}, refuse(http.StatusNotFound, "there is no run %.80q. GET /api/v1/runs lists them", id)
+	}
+	view := RunView{RunSummary: summary}
+	if err != nil || summary.Status.Over() {
+		return view, err
+	}
+	owner, since, err := s.config.Log.Holder(ctx, events.ThreadKey{Tenant: s.config.Tenant, Thread: summary.Thread})
+	if owner != "" {
+		view.HeldBy, view.HeldSince = owner, &since
+	}
+	return view, err
+}
+
+func (s *Server) listEvents(ctx context.Context, in *eventsInput) (*eventsOutput, error) {
+	view, err := s.view(ctx, in.Run)
+	if err != nil {
+		return nil, s.apiError(err)
+	}
+	key := events.ThreadKey{Tenant: s.config.Tenant, Thread: view.Thread}
+	encoded, err := s.config.Log.ReadEncoded(ctx, key, in.After, in.Limit)
+	if err != nil {
+		return nil, s.apiError(err)
+	}
+	out := &eventsOutput{}
+	out.Body.Events = make([]rawEvent, len(encoded))
+	for i, e := range encoded {
+		out.Body.Events[i] = rawEvent(e.Body)
+	}
+	return out, nil
+}
+
+type serverOutput struct{ Body ServerView }
+
+// ServerView is what a server is and can do.
+type ServerView struct {
+	Version string `json:"version"`
+	// CanStart is set where runs can be started and steered.
+	CanStart bool       `json:"can_start"`
+	Teams    []TeamInfo `json:"teams"`
+	Now      time.Time  `json:"now" doc:"The server's clock."`
+}
+
+func (s *Server) getServer(context.Context, *struct{}) (*serverOutput, error) {
+	view := ServerView{Version: s.config.Version, Teams: []TeamInfo{}, Now: time.Now().UTC()}
+	if s.config.Runs != nil {
+		view.CanStart, view.Teams = true, s.config.Runs.Teams()
+	}
+	return &serverOutput{view}, nil
+}

@@ -1,0 +1,21 @@
+// Package web serves the dashboard and the HTTP API: lists of runs, the events of
+// a run by WebSocket or server-sent events, and what starts and steers runs.
+//
+// It reads an [events.Log] and knows no agent and no model: a log loaded from a
+// file drives the same page as a run under way. Whoever can start runs gives it a
+// [Runs]; without one the server only shows.
+//
+//	server, err := web.New(web.Config{Log: log, Runs: runs, Address: "127.0.0.1:8484"})
+//	if err != nil {
+//		return err
+//	}
+//	listener, err := net.Listen("tcp", "127.0.0.1:8484")
+//	if err != nil {
+//		return err
+//	}
+//	return server.Serve(ctx, listener) // until ctx ends
+//
+// Viewers hold a place in the log, not a queue: a slow one slows nobody and loses
+// nothing. What is shown of an agent's present moment (its phase, the newest
+// tokens) is not in the log; it is sent marked "lossy".
+package web

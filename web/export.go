@@ -1,0 +1,95 @@
+package web
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"html/template"
+	"io"
+	"iter"
+	"net/http"
+
+	"github.com/convene-run/convene/events"
+)
+
+// exportTemplate is the page in one file. The policy lets it run its own script and
+// style, known by their hashes, and reach nothing at all.
+var exportTemplate = template.Must(template.New("export").Parse(`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'sha256-{{.ScriptHash}}'; style-src 'sha256-{{.StyleHash}}'; base-uri 'none'; form-action 'none'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{{.Title}}</title>
+<style>{{.Style}}</style>
+</head>
+<body>
+<div id="app"></div>
+<noscript>This page needs JavaScript.</noscript>
+<script type="application/x-ndjson" id="log">
+`))
+
+// WriteHTML writes a run as one HTML file that opens from disk and reaches no
+// network: the page and the events of the run's thread. bodies are events in the
+// form of [events.Encode], in order.
+func WriteHTML(w io.Writer, run events.RunSummary, bodies iter.Seq2[[]byte, error]) error {
+	script, style := distFile("app.js"), distFile("app.css")
+	// "</script" must not end the element that holds the script.
+	script = bytes.ReplaceAll(script, []byte("</script"), []byte(`<\/script`))
+	err := exportTemplate.Execute(w, map[string]any{
+		"Title": fmt.Sprintf("convene: %.80s", run.Request), "ScriptHash": digest(script), "StyleHash": digest(style),
+		"Style": template.CSS(style), // our own
+	})
+	if err != nil {
+		return fmt.Errorf("write export of run %s: %w", run.Run, err)
+	}
+	for body, err := range bodies {
+		if err != nil {
+			return fmt.Errorf("export run %s: %w", run.Run, err)
+		}
+		// In JSON "<" stands only inside strings, where it may be written so: then no
+		// text can end the script element.
+		body = bytes.ReplaceAll(body, []byte("<"), []byte(`\u003c`))
+		if _, err := w.Write(append(body, '\n')); err != nil {
+			return fmt.Errorf("write export of run %s: %w", run.Run, err)
+		}
+	}
+	_, err = fmt.Fprintf(w, "</script>\n<script>%s</script>\n</body>\n</html>\n", script)
+	return err
+}
+
+func digest(body []byte) string {
+	sum := sha256.Sum256(body)
+	return base64.StdEncoding.EncodeToString(sum[:])
+}
+
+// serveExport answers GET /api/v1/runs/{run_id}/export?format=html|jsonl.
+func (s *Server) serveExport(w http.ResponseWriter, r *http.Request) {
+	view, err := s.view(r.Context(), events.RunID(r.PathValue("run_id")))
+	if err != nil {
+		s.problem(w, r, err)
+		return
+	}
+	key := events.ThreadKey{Tenant: s.config.Tenant, Thread: view.Thread}
+	bodies := Encoded(r.Context(), s.config.Log, key, view.LastSeq)
+	name, kind := "convene-"+string(view.Run), "application/x-ndjson"
+	write := func() error { return WriteJSONL(w, bodies) }
+	switch format := r.URL.Query().Get("format"); format {
+	case "jsonl", "":
+		name += ".jsonl"
+	case "html":
+		name, kind = name+".html", "text/html; charset=utf-8"
+		write = func() error { return WriteHTML(w, view.RunSummary, bodies) }
+	default:
+		s.problem(w, r, refuse(http.StatusBadRequest, "format=%.40q is not known: html or jsonl", format))
+		return
+	}
+	w.Header().Set("Content-Type", kind)
+	w.Header().Set("Content-Disposition", `attachment; filename="`+name+`"`)
+	if err := write(); err != nil && !errors.Is(err, r.Context().Err()) {
+		s.config.Logger.Error().Err(err).Str("run", string(view.Run)).Msg("export failed")
+	}
+}

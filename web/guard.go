@@ -1,0 +1,182 @@
+package web
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+)
+
+// guard lets in who may come in: requests that name a host of ours, come from a page
+// of ours or from no page at all, and know the token if there is one.
+type guard struct {
+	hosts map[string]bool
+	token string
+
+	mu sync.Mutex // guards codes and sessions
+	// codes are the one-time codes of login links, with their end.
+	codes map[string]time.Time
+	// sessions are the digests of the cookies that were given out.
+	sessions map[[sha256.Size]byte]bool
+}
+
+const (
+	cookieName = "convene_session"
+	// loginCodeLife is how long a login link works: time enough to click it.
+	loginCodeLife = 10 * time.Minute
+	// maxLoginCodes bounds the links that are open at once.
+	maxLoginCodes = 100
+	// maxSessions bounds the cookies in use; at the bound the old ones end.
+	maxSessions = 10_000
+)
+
+func newGuard(config Config) (*guard, error) {
+	host, port, err := net.SplitHostPort(config.Address)
+	if err != nil {
+		return nil, fmt.Errorf("address %q: %w. Give host:port, such as 127.0.0.1:8484", config.Address, err)
+	}
+	loopback := host == "localhost"
+	if ip, err := netip.ParseAddr(host); err == nil {
+		loopback = ip.IsLoopback()
+	}
+	if !loopback && config.Token == "" {
+		return nil, fmt.Errorf("address %s can be reached by others: give a token with --token-file FILE, or listen on 127.0.0.1", config.Address)
+	}
+	g := &guard{hosts: map[string]bool{}, token: config.Token, codes: map[string]time.Time{}, sessions: map[[sha256.Size]byte]bool{}}
+	names := []string{host}
+	if loopback {
+		names = []string{"127.0.0.1", "localhost", "::1", host}
+	}
+	for _, name := range names {
+		g.hosts[net.JoinHostPort(name, port)] = true
+	}
+	for _, name := range config.Hosts {
+		if name == "" || strings.ContainsAny(name, "/ @?#") {
+			return nil, fmt.Errorf("host %q: give the value of the Host header, such as convene.example.org or convene.example.org:8443", name)
+		}
+		g.hosts[strings.ToLower(name)] = true
+	}
+	return g, nil
+}
+
+// protect answers what may not come in, and sets the headers that every answer has.
+func (g *guard) protect(s *Server, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		header := w.Header()
+		header.Set("X-Content-Type-Options", "nosniff")
+		header.Set("Referrer-Policy", "no-referrer")
+		header.Set("Cross-Origin-Opener-Policy", "same-origin")
+		header.Set("Cross-Origin-Resource-Policy", "same-origin")
+		header.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+		if r.URL.Path != "/healthz" {
+			if err := g.check(r); err != nil {
+				s.problem(w, r, err)
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (g *guard) check(r *http.Request) error {
+	if !g.hosts[strings.ToLower(r.Host)] {
+		return refuse(http.StatusForbidden, "this server does not answer to the host %.200q. Start it with --host %.200s if it shall", r.Host, r.Host)
+	}
+	if origin := r.Header.Get("Origin"); origin != "" && !g.ours(origin) {
+		return refuse(http.StatusForbidden, "requests from pages of %.200q are not taken", origin)
+	}
+	if g.token != "" && r.URL.Path != "/login" && !g.known(r) {
+		return refuse(http.StatusUnauthorized, "not authorized")
+	}
+	return nil
+}
+
+// ours reports whether a page of that origin is one that this server gave out.
+func (g *guard) ours(origin string) bool {
+	u, err := url.Parse(origin)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Path == "" && u.User == nil && g.hosts[strings.ToLower(u.Host)]
+}
+
+func (g *guard) known(r *http.Request) bool {
+	if given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
+		a, b := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(g.token))
+		return subtle.ConstantTimeCompare(a[:], b[:]) == 1
+	}
+	cookie, err := r.Cookie(cookieName)
+	if err != nil {
+		return false
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.sessions[sha256.Sum256([]byte(cookie.Value))]
+}
+
+// errManyLinks is for one login link too many.
+var errManyLinks = errors.New("too many login links are open: use one, or wait until they have ended")
+
+// loginPath makes a link that lets one browser in, once.
+func (g *guard) loginPath() (string, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now := time.Now()
+	for code, end := range g.codes {
+		if now.After(end) {
+			delete(g.codes, code)
+		}
+	}
+	if len(g.codes) >= maxLoginCodes {
+		return "", errManyLinks
+	}
+	code := rand.Text()
+	g.codes[code] = now.Add(loginCodeLife)
+	return "/login?code=" + code, nil
+}
+
+// login trades a one-time code for a cookie.
+func (g *guard) login(w http.ResponseWriter, r *http.Request) {
+	if g.token == "" {
+		http.Redirect(w, r, "/", http.StatusSeeOther)
+		return
+	}
+	code := r.URL.Query().Get("code")
+	g.mu.Lock()
+	end, known := g.codes[code]
+	delete(g.codes, code)
+	if !known || time.Now().After(end) {
+		g.mu.Unlock()
+		http.Error(w, "not authorized", http.StatusUnauthorized)
+		return
+	}
+	if len(g.sessions) >= maxSessions {
+		clear(g.sessions)
+	}
+	session := rand.Text()
+	g.sessions[sha256.Sum256([]byte(session))] = true
+	g.mu.Unlock()
+	http.SetCookie(w, &http.Cookie{
+		Name: cookieName, Value: session, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		Secure: r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https",
+	})
+	// A redirect would not carry a strict cookie when the link was clicked elsewhere.
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = w.Write([]byte(`<!doctype html><meta http-equiv="refresh" content="0;url=/"><title>convene</title><a href="/">Open the dashboard</a>`))
+}
+
+// LoginURL gives a link for a browser: where a token is needed one that works once,
+// for ten minutes.
+func (s *Server) LoginURL() (string, error) {
+	base := "http://" + s.config.Address
+	if s.config.Token == "" {
+		return base + "/", nil
+	}
+	path, err := s.guard.loginPath()
+	return base + path, err
+}

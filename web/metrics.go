@@ -1,0 +1,59 @@
+package web
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// metrics are what /metrics tells.
+type metrics struct {
+	registry *prometheus.Registry
+	requests *prometheus.CounterVec
+	duration *prometheus.HistogramVec
+	sent     prometheus.Counter
+	started  prometheus.Counter
+}
+
+func newMetrics(s *Server) *metrics {
+	m := &metrics{
+		registry: prometheus.NewRegistry(),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "convene_http_requests_total", Help: "Requests answered, by route and status.",
+		}, []string{"route", "status"}),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "convene_http_request_duration_seconds", Help: "Time to answer a request, by route.",
+			Buckets: prometheus.ExponentialBuckets(0.001, 4, 8),
+		}, []string{"route"}),
+		sent: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "convene_events_sent_total", Help: "Events sent to viewers.",
+		}),
+		started: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "convene_runs_started_total", Help: "Runs started through the API.",
+		}),
+	}
+	viewers := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "convene_viewers", Help: "Connections that follow a thread.",
+	}, func() float64 { return float64(s.Viewers()) })
+	cached := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "convene_cached_event_bytes", Help: "Encoded events kept for viewers.",
+	}, func() float64 { return float64(s.feeds.cached.Load()) })
+	m.registry.MustRegister(m.requests, m.duration, m.sent, m.started, viewers, cached,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+func (m *metrics) handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+}
+
+func (m *metrics) request(route string, status int, elapsed time.Duration) {
+	m.requests.WithLabelValues(route, strconv.Itoa(status)).Inc()
+	if status != http.StatusSwitchingProtocols {
+		m.duration.WithLabelValues(route).Observe(elapsed.Seconds())
+	}
+}

@@ -1,0 +1,56 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/convene-run/convene/events"
+)
+
+// statusOf gives the HTTP status of an error, and what the caller may know of it.
+func statusOf(err error) (status int, detail string) {
+	var refusal *Refusal
+	var held *events.HeldError
+	switch {
+	case errors.As(err, &refusal):
+		return refusal.Status, refusal.Detail
+	case errors.As(err, &held):
+		return http.StatusConflict, "the run is driven by another process, " + string(held.Owner) + ". Stop that one first"
+	case errors.Is(err, events.ErrNotFound):
+		return http.StatusNotFound, "there is no such run. GET /api/v1/runs lists them"
+	case errors.Is(err, events.ErrAmbiguous):
+		return http.StatusConflict, "more than one run id begins so: give more of it"
+	case errors.Is(err, context.Canceled):
+		return 499, "the caller is gone" // nginx's status: nobody reads it
+	}
+	return http.StatusInternalServerError, err.Error()
+}
+
+// problem answers an error as application/problem+json (RFC 9457).
+func (s *Server) problem(w http.ResponseWriter, r *http.Request, err error) {
+	status, detail := statusOf(err)
+	if status >= http.StatusInternalServerError {
+		s.config.Logger.Error().Err(err).Str("path", r.URL.Path).Msg("request failed")
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	}
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(huma.ErrorModel{ // a caller who is gone needs no answer
+		Title: http.StatusText(status), Status: status, Detail: detail,
+	})
+}
+
+// apiError makes an error one that huma answers with its status.
+func (s *Server) apiError(err error) error {
+	status, detail := statusOf(err)
+	if status >= http.StatusInternalServerError {
+		s.config.Logger.Error().Err(err).Msg("request failed")
+	}
+	return huma.NewError(status, detail)
+}

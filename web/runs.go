@@ -1,0 +1,91 @@
+package web
+
+import (
+	"context"
+	"time"
+
+	"github.com/convene-run/convene/events"
+)
+
+// Runs starts and steers runs for the server. Errors that are the caller's fault
+// are [*Refusal]; every other one is answered as a failure of the server.
+// Implementations are safe for concurrent use.
+type Runs interface {
+	// Start begins a run and drives it in the background, whatever becomes of ctx.
+	Start(ctx context.Context, job Job) (Started, error)
+	// Cancel ends a run for good, or asks the process that drives it to.
+	Cancel(ctx context.Context, run events.RunID, reason string) error
+	// Resume takes up a run that nobody drives.
+	Resume(ctx context.Context, run events.RunID) error
+	// Fork starts a new run from the facts of another one up to a point.
+	Fork(ctx context.Context, run events.RunID, change Fork) (Started, error)
+	// Teams lists the teams that a run can be started with.
+	Teams() []TeamInfo
+	// Live tells what the agents of the thread's run do now; driven is false where
+	// this process does not drive one.
+	Live(key events.ThreadKey) (agents []LiveAgent, driven bool)
+}
+
+// Job is a run to start.
+type Job struct {
+	Request string
+	// Team is a name of [Runs.Teams]; "" is the default team.
+	Team string
+	// Model is asked instead of the team's models; "" keeps those.
+	Model string
+	Solo  bool
+	Vars  map[string]string
+	// Thread is the thread to start in; "" makes a new one.
+	Thread events.ThreadID
+}
+
+// Fork says what a forked run takes over and what is different in it.
+type Fork struct {
+	// At is the last seq that the new run keeps.
+	At events.Seq
+	// Model is asked instead of the run's models; "" keeps those.
+	Model string
+	// Instruction is told to the facilitator; "" adds nothing.
+	Instruction string
+}
+
+// Started names a run that has begun.
+type Started struct {
+	Run    events.RunID    `json:"run_id"`
+	Thread events.ThreadID `json:"thread_id"`
+}
+
+// TeamInfo is a team as the start form shows it.
+type TeamInfo struct {
+	Name        string           `json:"name"`
+	Description string           `json:"description,omitempty"`
+	Default     bool             `json:"default,omitempty"`
+	Specialists []events.AgentID `json:"specialists"`
+}
+
+// LiveAgent is what one agent does at this moment.
+type LiveAgent struct {
+	Agent       events.AgentID    `json:"agent"`
+	DisplayName string            `json:"display_name"`
+	Dispatch    events.DispatchID `json:"dispatch_id,omitempty"`
+	// Phase is queued, waiting, thinking, writing, retrying, tools or finished.
+	Phase string `json:"phase"`
+	// Since is when the phase began, Heard when something last came from the model.
+	Since time.Time          `json:"since"`
+	Heard time.Time          `json:"heard"`
+	Call  events.ModelCallID `json:"model_call_id,omitempty"`
+	// Attempt counts the tries of the call from 1.
+	Attempt     int        `json:"attempt,omitempty"`
+	RetryAt     *time.Time `json:"retry_at,omitempty"`
+	RetryReason string     `json:"retry_reason,omitempty"`
+	// Tail is the end of the text that has streamed in this attempt.
+	Tail string `json:"tail,omitempty"`
+}
+
+// Refusal is a request that cannot be granted, with the HTTP status that says so.
+type Refusal struct {
+	Status int
+	Detail string
+}
+
+func (e *Refusal) Error() string { return e.Detail }

@@ -1,0 +1,193 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/convene-run/convene/events"
+)
+
+// Config is what a [Server] works with. Log and Address are required.
+type Config struct {
+	Log events.Log
+	// Runs starts and steers runs; nil for a server that only shows.
+	Runs Runs
+	// Tenant is whose runs are served. Defaults to [events.LocalTenant].
+	Tenant events.TenantID
+	// Address is what the server listens on, as host:port. Its host and port are the
+	// only ones that requests may name, with the names of the loopback if it is one.
+	Address string
+	// Hosts are further values of the Host header that are taken, exactly, such as
+	// "convene.example.org": names under which a proxy passes requests on.
+	Hosts []string
+	// Token is what callers must know. Without one only a loopback address is served.
+	Token string
+	// Version is shown to callers.
+	Version string
+	// Logger gets one line for each request. Defaults to none.
+	Logger *zerolog.Logger
+}
+
+// maxViewers bounds the connections that follow threads: each holds a goroutine or
+// two and a few kilobytes, and one machine's people do not need more.
+const maxViewers = 4096
+
+const (
+	// headerTimeout and idleTimeout free what slow and silent clients hold.
+	headerTimeout = 5 * time.Second
+	idleTimeout   = 2 * time.Minute
+	// maxHeaderBytes is several times what browsers send.
+	maxHeaderBytes = 64 << 10
+	// closeTimeout is how long requests under way may take once the server ends.
+	closeTimeout = 3 * time.Second
+)
+
+// Server is the API and the dashboard. It is safe for concurrent use.
+type Server struct {
+	config  Config
+	guard   *guard
+	feeds   *feeds
+	metrics *metrics
+	handler http.Handler
+
+	closeOnce sync.Once
+	// closing ends the viewers' connections, which otherwise last.
+	closing chan struct{}
+
+	mu      sync.Mutex // guards viewers
+	viewers int
+}
+
+// New gives a server. It refuses an address that is open to others without a token.
+func New(config Config) (*Server, error) {
+	if config.Log == nil {
+		return nil, errors.New("new server: Log is required")
+	}
+	if config.Tenant == "" {
+		config.Tenant = events.LocalTenant
+	}
+	if config.Logger == nil {
+		nop := zerolog.Nop()
+		config.Logger = &nop
+	}
+	g, err := newGuard(config)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{
+		config: config, guard: g, closing: make(chan struct{}),
+		feeds: &feeds{log: config.Log, byKey: map[events.ThreadKey]*feed{}},
+	}
+	if config.Runs != nil {
+		s.feeds.live = config.Runs.Live
+	}
+	s.metrics = newMetrics(s)
+	s.handler = s.routes()
+	return s, nil
+}
+
+// ServeHTTP implements [http.Handler].
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
+
+func (s *Server) routes() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		_, _ = w.Write([]byte("ok\n")) // a caller who is gone needs no answer
+	})
+	mux.HandleFunc("GET /login", s.guard.login)
+	mux.Handle("GET /metrics", s.metrics.handler())
+	mux.HandleFunc("GET /ws", s.serveSocket)
+	mux.HandleFunc("GET /api/v1/threads/{thread_id}/events", s.serveStream)
+	s.registerAPI(mux)
+	mux.HandleFunc("GET /api/v1/runs/{run_id}/export", s.serveExport)
+	mux.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) {
+		s.problem(w, r, refuse(http.StatusNotFound, "%s %s is not part of the API: /api/v1/openapi.json describes it", r.Method, r.URL.Path))
+	})
+	mux.Handle("/", pageHandler())
+	return s.observe(mux, s.guard.protect(s, mux))
+}
+
+// Serve answers requests until ctx ends, then ends the connections under way. It
+// closes the listener.
+func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
+	server := &http.Server{
+		Handler: s, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
+	}
+	ended := make(chan error, 1)
+	stop := context.AfterFunc(ctx, func() {
+		s.Close()
+		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+		defer cancel()
+		err := server.Shutdown(late)
+		if err != nil {
+			err = errors.Join(server.Close())
+		}
+		ended <- err
+	})
+	err := server.Serve(listener)
+	if errors.Is(err, http.ErrServerClosed) && !stop() {
+		err = <-ended
+	}
+	s.Close()
+	return err
+}
+
+// Close ends the viewers' connections and returns when what follows the log for
+// them has ended. Twice is fine.
+func (s *Server) Close() {
+	s.closeOnce.Do(func() { close(s.closing) })
+	s.feeds.close()
+}
+
+// close ends what follows the log.
+func (fs *feeds) close() {
+	fs.mu.Lock()
+	for _, f := range fs.byKey {
+		f.stop()
+	}
+	fs.mu.Unlock()
+	fs.ending.Wait()
+}
+
+// admit counts one more viewer in; the returned function counts it out.
+func (s *Server) admit() (leave func(), err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.viewers >= maxViewers {
+		return nil, refuse(http.StatusServiceUnavailable, "%d viewers are connected and no more are taken: close a page, or try again later", maxViewers)
+	}
+	s.viewers++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.viewers--
+	}, nil
+}
+
+// Viewers counts the connections that follow threads.
+func (s *Server) Viewers() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.viewers
+}
+
+// observe counts and logs every request.
+func (s *Server) observe(mux *http.ServeMux, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		begun := time.Now()
+		_, route := mux.Handler(r)
+		seen := &statusWriter{ResponseWriter: w, status: http.StatusOK}
+		next.ServeHTTP(seen, r)
+		elapsed := time.Since(begun)
+		s.metrics.request(route, seen.status, elapsed)
+		s.config.Logger.Debug().Str("method", r.Method).Str("path", r.URL.Path).Int("status", seen.status).
+			Int64("elapsed_ms", elapsed.Milliseconds()).Str("remote", r.RemoteAddr).Msg("request")
+	})
+}

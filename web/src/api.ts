@@ -1,0 +1,24 @@
+// Calls of the server's API. A refusal is an error with the server's own words.
+
+export class Problem extends Error {
+  constructor(readonly status: number, message: string) {
+    super(message);
+  }
+}
+
+export async function getJSON<T>(path: string): Promise<T> {
+  return answer<T>(await fetch(path, { headers: { Accept: "application/json" } }));
+}
+
+export async function postJSON<T>(path: string, body: unknown): Promise<T> {
+  return answer<T>(await fetch(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) }));
+}
+
+async function answer<T>(response: Response): Promise<T> {
+  const body = (await response.json().catch(() => null)) as (T & { detail?: string; errors?: { message: string; location?: string }[] }) | null;
+  if (!response.ok || body === null) {
+    const more = (body?.errors ?? []).map((e) => (e.location ? e.location + ": " : "") + e.message).join("; ");
+    throw new Problem(response.status, [body?.detail ?? `The server answered ${response.status}`, more].filter(Boolean).join(": "));
+  }
+  return body;
+}

@@ -1,0 +1,61 @@
+// The part of the state that the Go folds have too, in the form that both can
+// write: the same JSON for the same state.
+
+import type { Envelope } from "./events";
+import { Thread, type Run } from "./fold";
+
+function runState(run: Run): unknown {
+  const s = run.summary;
+  const document = run.document;
+  return {
+    run_id: run.id, team: s.team, status: s.status, reason: s.reason ?? "", limit: s.limit ?? "",
+    started_at: s.started_at, updated_at: s.updated_at, first_seq: s.first_seq, last_seq: s.last_seq,
+    models: s.models ?? [], tasks: s.tasks, finished_tasks: s.finished_tasks, model_calls: s.model_calls,
+    cost_usd: s.cost_usd,
+    input_tokens: s.usage.input_tokens, cached_input_tokens: s.usage.cached_input_tokens ?? 0,
+    output_tokens: s.usage.output_tokens, reasoning_tokens: s.usage.reasoning_tokens ?? 0,
+    board: run.tasks.map((task) => ({
+      id: task.id, text: task.text, assigned_to: task.assigned_to, finished: task.finished, auto: run.auto.has(task.id),
+    })),
+    document: document.clean(),
+    places: document.places().map((place) => ({
+      section: place.section, slot: place.slot, live: document.live(place).map((entry) => entry.id),
+    })),
+    entries: document.entries.map((entry) => ({
+      id: entry.id, section: entry.section, slot: entry.slot, agent: entry.author, replaced_by: entry.replacedBy,
+      trace: document.trace(entry.id).map((t) => [t.start, t.end, ...t.entries]),
+    })),
+    dispatches: run.dispatches.map((d) => ({
+      id: d.id, agent: d.start.agent, tasks: d.start.task_ids ?? [], outcome: d.finish?.status ?? "", progress: d.progress, started: d.started,
+    })),
+    answer: run.answer?.content ?? "", failure: run.failure?.message ?? "",
+    limits: run.limits.map((l) => l.limit), cancel_requested: run.cancelRequested, cancelled: run.cancelled,
+  };
+}
+
+// state gives the canonical JSON of a thread.
+export function state(thread: Thread): string {
+  return stable({ seq: thread.seq, runs: thread.runs.map(runState) });
+}
+
+// states folds a log, a line for each event, and gives the state after each.
+export function states(log: string): string[] {
+  const thread = new Thread();
+  const all: string[] = [];
+  for (const line of log.split("\n")) {
+    if (!line) continue;
+    thread.apply(JSON.parse(line) as Envelope);
+    all.push(state(thread));
+  }
+  return all;
+}
+
+// stable writes JSON with the members of objects sorted by name.
+function stable(value: unknown): string {
+  if (Array.isArray(value)) return "[" + value.map(stable).join(",") + "]";
+  if (value !== null && typeof value === "object") {
+    const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+    return "{" + members.map(([name, member]) => JSON.stringify(name) + ":" + stable(member)).join(",") + "}";
+  }
+  return JSON.stringify(value);
+}

@@ -1,0 +1,166 @@
+// The shared document of one run, as package document of the Go sources folds it.
+
+import type { DocumentUpdated, Span } from "./events";
+import { Layout, type Place } from "./layout";
+
+export interface Entry extends Place {
+  id: number;
+  seq: number;
+  author: string;
+  content: string;
+  time: string;
+  change: string;
+  tasks: number[];
+  modelCall: string;
+  replaced: number[];
+  merged: number[];
+  spans: Span[];
+  replacedBy: number;
+}
+
+// Segment is a stretch of an entry's text, in bytes of UTF-8, with the entries that
+// it comes from, the nearest first.
+export interface Segment {
+  start: number;
+  end: number;
+  entries: number[];
+}
+
+export class SharedDocument {
+  readonly entries: Entry[] = [];
+  private readonly slots = new Map<string, { place: Place; live: number[] }>();
+  private readonly firstUse: Place[] = [];
+  private readonly spelling = new Map<string, string>();
+
+  constructor(readonly layout: Layout) {}
+
+  get version(): number {
+    return this.entries.length;
+  }
+
+  apply(seq: number, time: string, e: DocumentUpdated): void {
+    const next = this.entries.length + 1;
+    if (e.version !== next || e.entry_id !== next) {
+      throw new Error(`entry ${e.entry_id} where entry ${next} is next`);
+    }
+    const slot = this.slot({ section: e.section, slot: e.slot });
+    const entry: Entry = {
+      ...slot.place, id: next, seq, time, author: e.author, content: e.content, change: e.change_description,
+      tasks: e.task_ids ?? [], modelCall: e.model_call_id ?? "",
+      replaced: e.replaced ?? [], merged: e.merged ?? [], spans: e.spans ?? [], replacedBy: 0,
+    };
+    for (const id of entry.replaced) {
+      const old = this.entries[id - 1];
+      if (!old || old.replacedBy) throw new Error(`entry ${id} cannot be replaced`);
+      old.replacedBy = next;
+    }
+    if (entry.replaced.length > 0) {
+      slot.live = slot.live.filter((id) => this.entries[id - 1].replacedBy === 0);
+    }
+    this.entries.push(entry);
+    slot.live.push(next);
+  }
+
+  private slot(place: Place): { place: Place; live: number[] } {
+    const key = this.layout.key(place);
+    let slot = this.slots.get(key);
+    if (!slot) {
+      const section = this.layout.sectionKey(place.section);
+      if (!this.spelling.has(section)) this.spelling.set(section, place.section);
+      slot = { place: { section: this.spelling.get(section)!, slot: place.slot }, live: [] };
+      this.slots.set(key, slot);
+      this.firstUse.push(slot.place);
+    }
+    return slot;
+  }
+
+  // places are the slots that hold text, in the layout's order.
+  places(): Place[] {
+    return this.layout.order(this.firstUse);
+  }
+
+  // live are the entries of a slot that nothing replaced.
+  live(place: Place): Entry[] {
+    return (this.slots.get(this.layout.key(place))?.live ?? []).map((id) => this.entries[id - 1]);
+  }
+
+  all(place: Place): Entry[] {
+    const key = this.layout.key(place);
+    return this.entries.filter((entry) => this.layout.key(entry) === key);
+  }
+
+  // trace gives the sources of every byte of an entry's text.
+  trace(id: number): Segment[] {
+    const segments: Segment[] = [];
+    this.traceInto(segments, id, 0);
+    return segments;
+  }
+
+  private traceInto(segments: Segment[], id: number, base: number): void {
+    const entry = this.entries[id - 1];
+    const own = [id, ...entry.replaced];
+    let at = 0;
+    for (const span of entry.spans) {
+      if (span.start > at) segments.push({ start: base + at, end: base + span.start, entries: own });
+      this.traceInto(segments, span.entry_id, base + span.start);
+      at = span.end;
+    }
+    const length = byteLength(entry.content);
+    if (at < length) segments.push({ start: base + at, end: base + length, entries: own });
+  }
+
+  // leaves are the entries that specialists wrote and that an entry stands for.
+  leaves(id: number, into: number[] = []): number[] {
+    const entry = this.entries[id - 1];
+    for (const old of entry.replaced) this.leaves(old, into);
+    if (entry.replaced.length === 0 && !into.includes(id)) into.push(id);
+    return into;
+  }
+
+  // clean is the document as Markdown.
+  clean(): string {
+    let out = "";
+    let section: string | undefined;
+    let slot: Place | undefined;
+    for (const place of this.places()) {
+      for (const entry of this.live(place)) {
+        if (out) out += "\n";
+        if (entry.section !== section) {
+          section = entry.section;
+          out += "## " + this.layout.sectionTitle(section) + "\n\n";
+        }
+        if (!slot || slot.section !== entry.section || slot.slot !== entry.slot) {
+          slot = place;
+          const heading = this.layout.slotHeading(place);
+          if (heading) out += "### " + heading + "\n\n";
+        }
+        out += entry.content + "\n";
+      }
+    }
+    return out;
+  }
+}
+
+// byteLength is the length of a text in UTF-8.
+export function byteLength(text: string): number {
+  let bytes = 0;
+  for (let i = 0; i < text.length; i++) {
+    bytes += unitBytes(text.charCodeAt(i));
+  }
+  return bytes;
+}
+
+// unitBytes is what a UTF-16 unit adds: each half of a pair brings two of its four.
+function unitBytes(unit: number): number {
+  if (unit < 0x80) return 1;
+  if (unit < 0x800 || (unit >= 0xd800 && unit <= 0xdfff)) return 2;
+  return 3;
+}
+
+// byteOffsets gives for each UTF-16 position of a text its position in bytes.
+export function byteOffsets(text: string): (at: number) => number {
+  if (byteLength(text) === text.length) return (at) => at;
+  const offsets = new Uint32Array(text.length + 1);
+  for (let i = 0; i < text.length; i++) offsets[i + 1] = offsets[i] + unitBytes(text.charCodeAt(i));
+  return (at) => offsets[at];
+}

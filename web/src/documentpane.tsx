@@ -1,0 +1,220 @@
+// The document as it grows: sections, slots and texts, who wrote them, what
+// changed, and where each sentence comes from.
+
+import { memo } from "preact/compat";
+import { signal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { param, setParams } from "./address";
+import { byteOffsets, type Entry, type Segment, type SharedDocument } from "./document";
+import type { Run } from "./fold";
+import { line, money, tokens } from "./format";
+import { toggle } from "./keys";
+import { Markdown } from "./markdown";
+import type { RunView } from "./run";
+
+// pointed is the sentence under the pointer or the focus: an entry and a place in it.
+const pointed = signal<{ entry: number; at: number } | null>(null);
+
+export function Document({ view, run }: { view: RunView; run: Run }) {
+  view.changed.value; // the run is changed in place
+  const doc = run.document;
+  const tags = param("tags") !== "";
+  const changes = param("changes") !== "";
+  const base = Math.min(parseInt(param("base"), 10) || doc.version - 1, doc.version);
+  return (
+    <section class={"pane document" + (tags ? " tagged" : "")} aria-labelledby="document-title">
+      <div class="bar">
+        <h2 id="document-title">Document</h2>
+        <Versions view={view} run={run} />
+        <button type="button" aria-pressed={tags} onClick={() => toggle("tags")} title="Who wrote what (t)">tags</button>
+        <button type="button" aria-pressed={changes} onClick={() => toggle("changes")} title="What changed (c)">changes</button>
+        {changes && doc.version > 0 && (
+          <label>
+            <span>since</span>
+            <select value={String(base)} onChange={(e) => setParams({ base: e.currentTarget.value })}>
+              {Array.from({ length: doc.version }, (_, v) => <option key={v} value={String(v)}>v{v}</option>)}
+            </select>
+          </label>
+        )}
+      </div>
+      <Texts view={view} run={run} base={changes ? base : -1} />
+      <Provenance view={view} run={run} />
+    </section>
+  );
+}
+
+function Versions({ view, run }: { view: RunView; run: Run }) {
+  view.changed.value; // the run is changed in place
+  const entries = view.head.run(view.id)?.document.entries ?? [];
+  return (
+    <label>
+      <span class="sr">Version</span>
+      <select
+        value={String(run.document.version)}
+        onChange={(e) => {
+          const entry = entries[Number(e.currentTarget.value) - 1];
+          if (entry) view.move(Number(e.currentTarget.value) === entries.length ? Infinity : entry.seq);
+          else view.move(view.first);
+        }}
+      >
+        {run.document.version === 0 && <option value="0">v0</option>}
+        {entries.map((entry) => <option key={entry.id} value={String(entry.id)}>v{entry.id} {line(entry.change, 60)}</option>)}
+      </select>
+    </label>
+  );
+}
+
+function Texts({ view, run, base }: { view: RunView; run: Run; base: number }) {
+  view.changed.value; // the run is changed in place
+  const box = useRef<HTMLDivElement>(null);
+  const doc = run.document;
+  useEffect(() => {
+    const el = box.current!;
+    const point = (event: Event) => {
+      const s = (event.target as HTMLElement).closest?.<HTMLElement>(".s");
+      if (s) pointed.value = { entry: Number(s.closest<HTMLElement>("[data-entry]")!.dataset.entry), at: Number(s.dataset.at) };
+    };
+    el.addEventListener("pointerover", point);
+    el.addEventListener("focusin", point);
+    return () => {
+      el.removeEventListener("pointerover", point);
+      el.removeEventListener("focusin", point);
+    };
+  }, []);
+  let section = "";
+  let empty = true;
+  const parts = [];
+  for (const place of doc.places()) {
+    const shown = base >= 0 ? doc.all(place).filter((e) => e.replacedBy === 0 || e.replacedBy > base) : doc.live(place);
+    if (shown.length === 0) continue;
+    empty = false;
+    if (place.section !== section || parts.length === 0) {
+      section = place.section;
+      parts.push(<h3 key={"s" + section} class="section">{doc.layout.sectionTitle(section)}</h3>);
+    }
+    const heading = doc.layout.slotHeading(place);
+    if (heading) parts.push(<h4 key={"p" + section + "/" + place.slot} class="slot">{heading}</h4>);
+    for (const entry of shown) {
+      parts.push(
+        <Text
+          key={entry.id} entry={entry} segments={doc} name={run.name(entry.author)} hue={hue(run, entry.author)} base={base}
+          gone={entry.replacedBy > 0} arrived={view.following.value && view.arrived(entry.id)}
+        />,
+      );
+    }
+  }
+  const answer = run.answer;
+  return (
+    <div ref={box} id="document" class="texts" tabIndex={0} role="region" aria-label="Text of the document">
+      {answer && (
+        <article class="answer" aria-label="Answer">
+          <h3 class="section">Answer{answer.fallback ? " (the document itself: no model could write one)" : ""}</h3>
+          <Markdown text={answer.content} />
+        </article>
+      )}
+      {answer && !empty && <h3 class="section divide">The document behind it</h3>}
+      {parts}
+      {empty && !answer && <p class="empty">{view.running() ? "Nothing is written yet. Texts appear here as the specialists write them." : "Nothing was written."}</p>}
+    </div>
+  );
+}
+
+// hue tells agents apart: the place of the agent in the team.
+export function hue(run: Run, agent: string): number {
+  const at = (run.started.agents ?? []).findIndex((card) => card.id === agent);
+  return (at < 0 ? 0 : at) % 8;
+}
+
+interface TextProps {
+  entry: Entry;
+  segments: SharedDocument;
+  name: string;
+  hue: number;
+  base: number;
+  gone: boolean;
+  arrived: boolean;
+}
+
+// Text is one entry. It is drawn again only when something of it changes: an entry's
+// own text never does.
+const Text = memo(
+  function Text({ entry, segments, name, hue, base, gone, arrived }: TextProps) {
+    const fresh = base >= 0 && entry.id > base;
+    const offsets = byteOffsets(entry.content);
+    const trace = segments.trace(entry.id);
+    const classes = ["entry", gone ? "gone" : fresh ? "fresh" : "", arrived ? "arrived" : ""].filter(Boolean).join(" ");
+    return (
+      <div class={classes} data-entry={entry.id}>
+        <span class={"tag hue" + hue}>{name}</span>
+        {fresh && !gone && <span class="sr">New: </span>}
+        {gone && <span class="sr">Replaced: </span>}
+        <Markdown
+          text={entry.content}
+          wrap={(text, at, key) => {
+            const kept = fresh && origin(trace, offsets(at)) <= base;
+            return <span key={key} class={kept ? "s kept" : "s"} data-at={offsets(at)} tabIndex={-1}>{text}</span>;
+          }}
+        />
+      </div>
+    );
+  },
+  (a, b) => a.entry === b.entry && a.base === b.base && a.gone === b.gone && a.arrived === b.arrived && a.name === b.name,
+);
+
+// origin is the entry that wrote the text at a place.
+function origin(trace: Segment[], at: number): number {
+  return segmentAt(trace, at)?.entries[0] ?? 0;
+}
+
+function segmentAt(trace: Segment[], at: number): Segment | undefined {
+  return trace.find((segment) => at >= segment.start && at < segment.end);
+}
+
+// Provenance says where the sentence under the pointer comes from: entry, specialist,
+// task, model call. Its place is kept free, so that nothing jumps.
+function Provenance({ view, run }: { view: RunView; run: Run }) {
+  view.changed.value; // the run is changed in place
+  const p = pointed.value;
+  const entry = p ? run.document.entries[p.entry - 1] : undefined;
+  if (!p || !entry) {
+    return <div class="provenance"><p class="hint">Point at a sentence, or press j: its source is shown here.</p></div>;
+  }
+  const segment = segmentAt(run.document.trace(entry.id), p.at) ?? { entries: [entry.id] };
+  const [nearest, ...rewritten] = segment.entries;
+  return (
+    <div class="provenance" aria-live="polite">
+      <Source view={view} run={run} entry={run.document.entries[nearest - 1]} />
+      {entry.id !== nearest && <p class="via">repeated by reference in entry {entry.id} by {run.name(entry.author)}</p>}
+      {rewritten.length > 0 && (
+        <ul aria-label="Entries that it rewrote">
+          {rewritten.map((id) => <li key={id}><Source view={view} run={run} entry={run.document.entries[id - 1]} /></li>)}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+function Source({ view, run, entry }: { view: RunView; run: Run; entry: Entry }) {
+  const call = run.calls.get(entry.modelCall);
+  const select = (sel: string) => setParams({ sel });
+  return (
+    <p class="source">
+      <button type="button" class="link" onClick={() => select("event:" + entry.seq)}>entry {entry.id}</button>
+      <span class="from">←</span> <span class={"tag hue" + hue(run, entry.author)}>{run.name(entry.author)}</span>
+      {entry.tasks.map((id) => (
+        <span key={id}>
+          <span class="from">←</span> <button type="button" class="link" title={run.tasks[id - 1]?.text} onClick={() => select("task:" + id)}>task {id}</button>
+        </span>
+      ))}
+      {call ? (
+        <span>
+          <span class="from">←</span>{" "}
+          <button type="button" class="link" onClick={() => { select("event:" + call.seq); if (call.seq > view.at.peek()) view.move(call.seq); }}>call {call.data.id}</button>{" "}
+          <span class="num">({line(call.data.model, 40)}, {tokens(call.data.usage.input_tokens + call.data.usage.output_tokens)}, {money(call.data.cost_usd)})</span>
+        </span>
+      ) : entry.modelCall ? (
+        <span><span class="from">←</span> call {entry.modelCall}, still under way</span>
+      ) : null}
+    </p>
+  );
+}

@@ -1,0 +1,187 @@
+// The state of a thread as a fold over its events: the same that packages thread,
+// board and document of the Go sources compute. A test compares the two after
+// every event.
+
+import type {
+  AgentFinished, AgentStarted, Envelope, FinalAnswer, LimitReached, ModelCalled, RunSummary, Task, Usage, WorkflowFinished, WorkflowStarted,
+} from "./events";
+import { SharedDocument } from "./document";
+import { Layout } from "./layout";
+
+export interface Dispatch {
+  id: string;
+  seq: number;
+  start: AgentStarted;
+  started: string;
+  finish?: AgentFinished;
+  finished?: string;
+  progress: number;
+}
+
+export interface Call {
+  seq: number;
+  time: string;
+  agent: string;
+  dispatch: string;
+  data: ModelCalled;
+}
+
+export class Run {
+  readonly id: string;
+  readonly tasks: Task[] = [];
+  readonly auto = new Set<number>();
+  readonly document: SharedDocument;
+  readonly dispatches: Dispatch[] = [];
+  readonly byID = new Map<string, Dispatch>();
+  readonly calls = new Map<string, Call>();
+  readonly limits: LimitReached[] = [];
+  readonly names = new Map<string, string>();
+  summary: RunSummary;
+  answer?: FinalAnswer & { seq: number };
+  failure?: { message: string; code?: string };
+  finished?: WorkflowFinished;
+  cancelRequested = false;
+  cancelled = false;
+
+  constructor(env: Envelope, readonly started: WorkflowStarted) {
+    this.id = env.run_id;
+    this.document = new SharedDocument(new Layout(started.layout));
+    const models: string[] = [];
+    for (const card of started.agents ?? []) {
+      this.names.set(card.id, card.display_name || card.id);
+      for (const model of card.models ?? []) if (!models.includes(model)) models.push(model);
+    }
+    this.summary = {
+      tenant_id: env.tenant_id, thread_id: env.thread_id, run_id: env.run_id, team: started.team, status: "running",
+      started_at: env.time, updated_at: env.time, request: started.message, tasks: 0, finished_tasks: 0,
+      usage: { input_tokens: 0, output_tokens: 0 }, cost_usd: 0, model_calls: 0, first_seq: env.seq, last_seq: env.seq,
+      models, solo: started.solo, simulated: started.simulated,
+    };
+  }
+
+  name(agent: string): string {
+    return this.names.get(agent) ?? agent;
+  }
+
+  // working is the dispatch that works on a task now.
+  working(task: number): Dispatch | undefined {
+    return this.dispatches.find((d) => !d.finish && d.start.task_ids?.includes(task));
+  }
+
+  apply(env: Envelope): void {
+    const summary = this.summary;
+    summary.last_seq = env.seq;
+    summary.updated_at = env.time;
+    const dispatch = env.dispatch_id ? this.byID.get(env.dispatch_id) : undefined;
+    switch (env.type) {
+      case "tasks_created":
+        for (const task of env.data.tasks ?? []) {
+          if (task.id !== this.tasks.length + 1) throw new Error(`task ${task.id} where task ${this.tasks.length + 1} is next`);
+          this.tasks.push(task);
+          summary.tasks++;
+        }
+        break;
+      case "task_updated": {
+        const { auto_completed, ...task } = env.data;
+        const old = this.tasks[task.id - 1];
+        if (!old || old.finished) throw new Error(`task ${task.id} cannot be updated`);
+        this.tasks[task.id - 1] = task;
+        if (auto_completed) this.auto.add(task.id);
+        else if (dispatch) dispatch.progress++;
+        if (task.finished) summary.finished_tasks++;
+        break;
+      }
+      case "document_updated":
+        this.document.apply(env.seq, env.time, env.data);
+        if (dispatch) dispatch.progress++;
+        break;
+      case "agent_started": {
+        const opened: Dispatch = { id: env.dispatch_id!, seq: env.seq, start: env.data, started: env.time, progress: 0 };
+        this.dispatches.push(opened);
+        this.byID.set(opened.id, opened);
+        break;
+      }
+      case "agent_finished":
+        if (!dispatch || dispatch.finish) throw new Error(`dispatch ${env.dispatch_id} is not under way`);
+        dispatch.finish = env.data;
+        dispatch.finished = env.time;
+        break;
+      case "model_called":
+        summary.model_calls++;
+        summary.usage = addUsage(summary.usage, env.data.usage);
+        summary.cost_usd = summary.cost_usd === null || env.data.cost_usd === null ? null : summary.cost_usd + env.data.cost_usd;
+        this.calls.set(env.data.id, { seq: env.seq, time: env.time, agent: env.agent ?? "", dispatch: env.dispatch_id ?? "", data: env.data });
+        break;
+      case "limit_reached":
+        this.limits.push(env.data);
+        break;
+      case "final_answer":
+        this.answer = { ...env.data, seq: env.seq };
+        break;
+      case "error":
+        this.failure = env.data;
+        break;
+      case "cancel_requested":
+        this.cancelRequested = true;
+        break;
+      case "run_cancelled":
+        this.cancelled = true;
+        break;
+      case "run_suspended":
+        summary.status = "suspended";
+        summary.reason = env.data.reason;
+        break;
+      case "run_resumed":
+        summary.status = "running";
+        summary.reason = undefined;
+        break;
+      case "workflow_finished":
+        summary.status = env.data.status;
+        summary.reason = env.data.reason;
+        summary.limit = env.data.limit;
+        this.finished = env.data;
+        break;
+    }
+  }
+}
+
+export class Thread {
+  seq = 0;
+  time = "";
+  readonly runs: Run[] = [];
+
+  get current(): Run | undefined {
+    return this.runs[this.runs.length - 1];
+  }
+
+  run(id: string): Run | undefined {
+    return this.runs.find((run) => run.id === id);
+  }
+
+  apply(env: Envelope): void {
+    if (env.seq !== this.seq + 1) throw new Error(`event ${env.seq} after event ${this.seq}`);
+    if (env.type === "workflow_started") {
+      this.runs.push(new Run(env, env.data));
+    } else {
+      const run = this.current;
+      if (!run || run.id !== env.run_id) throw new Error(`no run ${env.run_id} under way`);
+      run.apply(env);
+    }
+    this.seq = env.seq;
+    this.time = env.time;
+  }
+}
+
+function addUsage(a: Usage, b: Usage): Usage {
+  return {
+    input_tokens: a.input_tokens + b.input_tokens,
+    cached_input_tokens: (a.cached_input_tokens ?? 0) + (b.cached_input_tokens ?? 0),
+    output_tokens: a.output_tokens + b.output_tokens,
+    reasoning_tokens: (a.reasoning_tokens ?? 0) + (b.reasoning_tokens ?? 0),
+    estimated: a.estimated || b.estimated,
+  };
+}
+
+export function over(status: string): boolean {
+  return status === "completed" || status === "degraded" || status === "failed" || status === "cancelled";
+}

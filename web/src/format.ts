@@ -1,0 +1,71 @@
+// Numbers, times and statuses as people read them.
+
+export function duration(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  const pad = (n: number) => String(n).padStart(2, "0");
+  if (seconds < 3600) return `${Math.floor(seconds / 60)}:${pad(seconds % 60)}`;
+  const hours = Math.floor(seconds / 3600);
+  if (hours < 48) return `${hours}:${pad(Math.floor(seconds / 60) % 60)}:${pad(seconds % 60)}`;
+  return `${Math.floor(hours / 24)} days`;
+}
+
+// precise is for stretches that may be shorter than a second.
+export function precise(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
+  return duration(ms);
+}
+
+export function tokens(n: number): string {
+  if (n < 1000) return `${n} tok`;
+  if (n < 999_500) return `${(n / 1000).toFixed(n < 9950 ? 1 : 0)}k tok`;
+  return `${(n / 1_000_000).toFixed(1)}M tok`;
+}
+
+export function money(usd: number | null): string {
+  if (usd === null) return "cost unknown";
+  if (usd === 0) return "$0";
+  if (usd < 0.0001) return "< $0.0001";
+  return "$" + usd.toFixed(usd < 0.01 ? 4 : usd < 1 ? 3 : 2);
+}
+
+export function ago(ms: number): string {
+  const minutes = Math.round(ms / 60_000);
+  if (minutes < 1) return "just now";
+  if (minutes < 60) return minutes === 1 ? "a minute ago" : `${minutes} minutes ago`;
+  const hours = Math.round(minutes / 60);
+  if (hours < 24) return hours === 1 ? "an hour ago" : `${hours} hours ago`;
+  const days = Math.round(hours / 24);
+  return days === 1 ? "yesterday" : `${days} days ago`;
+}
+
+export function exact(time: string): string {
+  const date = new Date(time);
+  return isNaN(date.getTime()) ? time : date.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" });
+}
+
+// statuses give each status its sign and word: the terminal view has the same.
+export const statuses: Record<string, { sign: string; word: string; tone: string }> = {
+  queued: { sign: "○", word: "queued", tone: "quiet" },
+  running: { sign: "◐", word: "running", tone: "active" },
+  suspended: { sign: "‖", word: "suspended", tone: "person" },
+  awaiting_input: { sign: "?", word: "awaiting input", tone: "person" },
+  completed: { sign: "✓", word: "completed", tone: "quiet" },
+  degraded: { sign: "!", word: "degraded", tone: "person" },
+  failed: { sign: "✗", word: "failed", tone: "failure" },
+  cancelled: { sign: "–", word: "cancelled", tone: "quiet" },
+};
+
+export function status(name: string): { sign: string; word: string; tone: string } {
+  return statuses[name] ?? { sign: "·", word: name, tone: "quiet" };
+}
+
+export function plural(n: number, one: string, many = one + "s"): string {
+  return `${n} ${n === 1 ? one : many}`;
+}
+
+// line is a text on one line, cut.
+export function line(text: string, max = 160): string {
+  const flat = text.slice(0, max * 2).replace(/\s+/g, " ").trim();
+  return flat.length > max ? flat.slice(0, max - 1) + "…" : flat;
+}

@@ -1,0 +1,112 @@
+// The log: every event on a line, filters that hide, and the chosen event as JSON.
+
+import { useEffect } from "preact/hooks";
+import { param, setParams } from "./address";
+import { describe, group, groups } from "./describe";
+import type { Run } from "./fold";
+import { duration, exact, plural } from "./format";
+import type { RunView } from "./run";
+import { VirtualList } from "./virtual";
+
+// maxShownChars bounds the JSON of one event on the page; the export has it whole.
+const maxShownChars = 200_000;
+
+export function Log({ view, run }: { view: RunView; run: Run }) {
+  view.changed.value; // the run is changed in place
+  const filter = view.filter;
+  filter.found.value;
+  const hidden = param("hide");
+  const agent = param("agent");
+  const words = param("find");
+  filter.set(hidden, agent, words);
+  const at = view.at.value;
+  const rows = filter.rows;
+  const count = view.following.value ? rows.length : upTo(rows, at);
+  const selected = /^event:(\d+)$/.exec(param("sel"));
+  const seq = selected ? Number(selected[1]) : 0;
+  const index = seq ? upTo(rows, seq) - 1 : -1;
+  const start = Date.parse(run.summary.started_at);
+  const row = (i: number) => {
+    const env = view.events[rows[i] - 1];
+    return (
+      <>
+        <span class="seq num">{env.seq}</span>
+        <span class="kind"><b class={"dot " + group(env)} aria-hidden="true" />{env.type}</span>
+        <span class="who">{env.agent ? run.name(env.agent) : ""}</span>
+        <span class="num when" title={exact(env.time)}>{duration(Date.parse(env.time) - start)}</span>
+        <span class="text">{describe(env)}</span>
+      </>
+    );
+  };
+  const hiddenSet = new Set(hidden.split(",").filter(Boolean));
+  const toggle = (id: string) => {
+    if (hiddenSet.has(id)) hiddenSet.delete(id);
+    else hiddenSet.add(id);
+    setParams({ hide: [...hiddenSet].join(",") });
+  };
+  return (
+    <section class="pane log" aria-labelledby="log-title">
+      <div class="bar">
+        <h2 id="log-title">Log <span class="num">{count}{count !== view.events.length ? ` of ${view.events.length}` : ""}</span></h2>
+        <details class="menu">
+          <summary>{hiddenSet.size ? plural(hiddenSet.size, "group") + " hidden" : "all kinds"}</summary>
+          <div>{groups.map((g) => <label key={g.id}><input type="checkbox" checked={!hiddenSet.has(g.id)} onChange={() => toggle(g.id)} /> {g.label}</label>)}</div>
+        </details>
+        <label>
+          <span class="sr">Agent</span>
+          <select value={agent} onChange={(e) => setParams({ agent: e.currentTarget.value })}>
+            <option value="">all agents</option>
+            {(run.started.agents ?? []).map((card) => <option key={card.id} value={card.id}>{run.name(card.id)}</option>)}
+          </select>
+        </label>
+        <label class="search">
+          <span class="sr">Filter the log</span>
+          <input data-search type="search" placeholder="filter" value={words} onInput={(e) => setParams({ find: e.currentTarget.value })} />
+        </label>
+      </div>
+      <VirtualList
+        id="log-rows" label="Events" count={count} rowHeight={44} row={row} selected={index >= 0 && rows[index] === seq && index < count ? index : -1}
+        onSelect={(i) => setParams({ sel: "event:" + rows[i] })} follow={view.following.value && !seq}
+        empty={filter.done ? "No event fits. Change the filter." : "Searching …"}
+      />
+      {seq > 0 && <Detail view={view} seq={seq} />}
+    </section>
+  );
+}
+
+function Detail({ view, seq }: { view: RunView; seq: number }) {
+  const env = view.events[seq - 1];
+  useEffect(() => {
+    const close = (event: KeyboardEvent) => {
+      if (event.key === "Escape") document.getElementById("log-rows")?.focus();
+    };
+    document.addEventListener("keydown", close);
+    return () => document.removeEventListener("keydown", close);
+  }, []);
+  if (!env) return null;
+  let json = JSON.stringify(env, null, 2);
+  if (json.length > maxShownChars) json = json.slice(0, maxShownChars) + "\n… the export has it whole";
+  return (
+    <div class="detail">
+      <div class="bar">
+        <h3>Event {seq}</h3>
+        <button type="button" class="plain" onClick={() => view.move(seq)}>Show this moment</button>
+        <button type="button" class="plain" onClick={() => void navigator.clipboard?.writeText(JSON.stringify(env))}>Copy</button>
+        <button type="button" class="plain" aria-label="Close the event" onClick={() => setParams({ sel: "" })}>✕</button>
+      </div>
+      <pre tabIndex={0} aria-label={`Event ${seq} as JSON`} role="region">{json}</pre>
+    </div>
+  );
+}
+
+// upTo counts the rows with a seq up to that one.
+function upTo(rows: number[], seq: number): number {
+  let low = 0;
+  let high = rows.length;
+  while (low < high) {
+    const mid = (low + high) >> 1;
+    if (rows[mid] <= seq) low = mid + 1;
+    else high = mid;
+  }
+  return low;
+}

@@ -1,0 +1,89 @@
+// The plan: tasks by specialist, each with its sign and word.
+
+import { param, setParams } from "./address";
+import type { Task } from "./events";
+import type { Run } from "./fold";
+import { line } from "./format";
+import type { RunView } from "./run";
+import { VirtualList } from "./virtual";
+
+type Item = { agent: string; open: number; total: number } | { task: Task };
+
+// items are the rows: a heading for each specialist in order of first task.
+function items(run: Run): Item[] {
+  const byAgent = new Map<string, Task[]>();
+  for (const task of run.tasks) {
+    const list = byAgent.get(task.assigned_to);
+    if (list) list.push(task);
+    else byAgent.set(task.assigned_to, [task]);
+  }
+  const all: Item[] = [];
+  for (const [agent, tasks] of byAgent) {
+    all.push({ agent, total: tasks.length, open: tasks.filter((t) => !t.finished).length });
+    for (const task of tasks) all.push({ task });
+  }
+  return all;
+}
+
+export interface TaskState {
+  sign: string;
+  word: string;
+  tone: string;
+}
+
+// taskState says where each task stands: under way, done, or left behind.
+export function taskStates(run: Run): (task: Task) => TaskState {
+  const working = new Set<number>();
+  const failed = new Set<number>();
+  for (const d of run.dispatches) {
+    for (const id of d.start.task_ids ?? []) {
+      if (!d.finish) working.add(id);
+      else if (d.finish.status === "ok") failed.delete(id);
+      else failed.add(id);
+    }
+  }
+  return (task) => {
+    if (run.auto.has(task.id)) return { sign: "✓", word: "auto-completed", tone: "person" };
+    if (task.finished) return { sign: "✓", word: "done", tone: "quiet" };
+    if (run.finished) return { sign: "✗", word: "not done", tone: "failure" };
+    if (working.has(task.id)) return { sign: "◐", word: "under way", tone: "active" };
+    if (failed.has(task.id)) return { sign: "!", word: "failed", tone: "failure" };
+    return { sign: "○", word: "open", tone: "quiet" };
+  };
+}
+
+export function Plan({ view, run }: { view: RunView; run: Run }) {
+  view.changed.value; // the run is changed in place
+  const rows = items(run);
+  const state = taskStates(run);
+  const selected = param("sel");
+  const row = (i: number) => {
+    const item = rows[i];
+    if (!("task" in item)) {
+      return <span class="agent"><b>{run.name(item.agent)}</b> <span class="num">{item.total - item.open}/{item.total}</span></span>;
+    }
+    const s = state(item.task);
+    return (
+      <span class={"task " + s.tone} title={`${item.task.text} (${s.word})`}>
+        <span class="sign" aria-hidden="true">{s.sign}</span>
+        <span class="num">{item.task.id}</span>
+        <span class="text">{line(item.task.text, 300)}</span>
+        <span class={s.word === "done" || s.word === "open" ? "sr" : "word"}>{s.word}</span>
+      </span>
+    );
+  };
+  return (
+    <section class="pane plan" aria-labelledby="plan-title">
+      <h2 id="plan-title">Plan <span class="num">{run.summary.finished_tasks}/{run.summary.tasks}</span></h2>
+      <VirtualList
+        id="plan-rows" label="Tasks by specialist" count={rows.length} rowHeight={44} row={row}
+        selected={rows.findIndex((item) => "task" in item && selected === "task:" + item.task.id)}
+        onSelect={(i) => {
+          const item = rows[i];
+          setParams({ sel: "task" in item ? "task:" + item.task.id : selected });
+        }}
+        empty={view.running() ? "The facilitator has not planned yet." : "No tasks were planned."}
+      />
+    </section>
+  );
+}

@@ -1,0 +1,158 @@
+// One run, live or replayed: header, plan, document, what goes on now, the log,
+// and the timeline below.
+
+import { signal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { address, go, param, runLink } from "./address";
+import { postJSON } from "./api";
+import { tick } from "./clock";
+import { Document } from "./documentpane";
+import { over, type Run } from "./fold";
+import { duration, exact, line, money, plural, status, tokens } from "./format";
+import { Log } from "./logpane";
+import { Now } from "./nowpane";
+import { Plan } from "./planpane";
+import type { RunView } from "./run";
+import { Timeline } from "./timeline";
+
+export function RunPage({ view, file }: { view: RunView; file: boolean }) {
+  view.changed.value;
+  const run = view.shown();
+  useEffect(() => {
+    // A link may say to play: `convene replay FILE --open` does.
+    if (param("play") && view.events.length > 0 && !view.playing.peek()) {
+      address.peek().params.delete("play");
+      view.play();
+    }
+  }, [view.changed.value]);
+  if (!run) {
+    return (
+      <main id="main" tabIndex={-1} class="message">
+        {view.failure.value ? <><h1>This log cannot be shown</h1><p>{view.failure.value}</p></> : <p>Loading the run …</p>}
+      </main>
+    );
+  }
+  document.title = `${status(run.summary.status).sign} ${line(run.started.message, 60)} · convene`;
+  return (
+    <main id="main" tabIndex={-1} class="run">
+      <Head view={view} run={run} file={file} />
+      <Plan view={view} run={run} />
+      <Document view={view} run={run} />
+      <Now view={view} run={run} />
+      <Log view={view} run={run} />
+      <Timeline view={view} run={run} />
+    </main>
+  );
+}
+
+function Head({ view, run, file }: { view: RunView; run: Run; file: boolean }) {
+  view.changed.value; // the run is changed in place
+  tick.value;
+  const s = run.summary;
+  const shown = status(s.status);
+  const elapsed = (view.clock() || Date.parse(s.updated_at)) - Date.parse(s.started_at);
+  const models = (s.models ?? []).join(", ");
+  return (
+    <section class="head" aria-label="The run">
+      <h1 title={run.started.message}>{line(run.started.message, 400)}</h1>
+      <div class="facts num">
+        <span class={"status " + shown.tone} role="status"><span aria-hidden="true">{shown.sign}</span> {shown.word}</span>
+        <time title={exact(s.started_at)} dateTime={s.started_at}>{duration(elapsed)}</time>
+        <span>{s.finished_tasks}/{plural(s.tasks, "task")}</span>
+        <span title={`${s.usage.input_tokens} in, ${s.usage.output_tokens} out${s.usage.estimated ? ", partly estimated" : ""}`}>{tokens(s.usage.input_tokens + s.usage.output_tokens)}</span>
+        <span>{money(s.cost_usd)}</span>
+        <span class="team">{s.team}{s.solo ? ", solo" : ""}</span>
+        <span class="models" title={models}>{line(models, 40)}</span>
+        {s.simulated && <em class="simulated" title="No real model was asked: the answers are made up by the simulation">simulated model</em>}
+      </div>
+      <Actions view={view} run={run} file={file} />
+      <Notice view={view} run={run} file={file} />
+    </section>
+  );
+}
+
+// Notice says what the state of the run, or of the connection, asks of the reader.
+function Notice({ view, run, file }: { view: RunView; run: Run; file: boolean }) {
+  view.changed.value; // the run is changed in place
+  const s = run.summary;
+  const heard = view.events.length ? exact(view.events[view.events.length - 1].time) : "";
+  if (view.state.value === "broken") return <p class="notice failure" role="alert">The log does not fit together: {view.failure.value}. What is shown ends before the damage.</p>;
+  if (view.state.value === "lost") return <p class="notice person" role="status">Lost the server. Last event {heard}. The page comes back by itself as soon as the server does.</p>;
+  if (!view.following.value) return <p class="notice" role="status">Event {view.at.value} of {view.last}: this is how it was then. End goes back to the newest.</p>;
+  if (s.status === "failed") return <p class="notice failure">Failed: {run.failure?.message ?? s.reason}</p>;
+  if (s.status === "degraded" || s.status === "cancelled" || s.status === "suspended") return <p class="notice person">{s.reason || status(s.status).word}{s.status === "suspended" && !file ? ". Resume continues where it stopped; no finished model call is repeated." : ""}</p>;
+  if (s.status === "running" && file) return <p class="notice person">The file ends while the run was under way.</p>;
+  if (s.status === "running" && view.live.value && !view.live.value.driven) return <p class="notice">Another process drives this run, or none does: its facts come as they are stored, its tokens cannot be seen here. If nothing comes any more, resume it.</p>;
+  return <p class="notice" hidden />;
+}
+
+const busy = signal("");
+const refused = signal("");
+
+async function act(name: string, path: string, body: unknown): Promise<{ run_id: string } | null> {
+  busy.value = name;
+  refused.value = "";
+  try {
+    return await postJSON<{ run_id: string }>(path, body);
+  } catch (err) {
+    refused.value = (err as Error).message;
+    return null;
+  } finally {
+    busy.value = "";
+  }
+}
+
+const forking = signal(false);
+
+function Actions({ view, run, file }: { view: RunView; run: Run; file: boolean }) {
+  view.changed.value; // the run is changed in place
+  const path = "/api/v1/runs/" + encodeURIComponent(run.id);
+  const head = view.head.run(run.id)!;
+  const going = !over(head.summary.status);
+  const driven = view.live.value?.driven ?? false;
+  if (file) return null;
+  return (
+    <div class="actions">
+      {going && (driven || head.summary.status !== "suspended") && (
+        <button type="button" disabled={busy.value !== "" || head.cancelRequested} onClick={() => void act("stop", path + "/cancel", {})}>
+          {head.cancelRequested || head.cancelled ? "Stopping …" : "Stop"}
+        </button>
+      )}
+      {going && !driven && view.live.value && <button type="button" disabled={busy.value !== ""} onClick={() => void act("resume", path + "/resume", {})}>Resume</button>}
+      <button type="button" aria-expanded={forking.value} onClick={() => (forking.value = !forking.value)}>Fork …</button>
+      <details class="menu">
+        <summary>Export</summary>
+        <div>
+          <a href={path + "/export?format=html"} download>One HTML file</a>
+          <a href={path + "/export?format=jsonl"} download>The log as JSONL</a>
+          <a href={runLink(run.id)} onClick={(e) => { e.preventDefault(); void navigator.clipboard?.writeText(location.href); }}>Copy a link to this moment</a>
+        </div>
+      </details>
+      {forking.value && <ForkForm view={view} path={path} />}
+      {refused.value && <p class="trouble" role="alert">{refused.value}</p>}
+    </div>
+  );
+}
+
+function ForkForm({ view, path }: { view: RunView; path: string }) {
+  view.changed.value; // the run is changed in place
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault();
+    const data = new FormData(event.currentTarget as HTMLFormElement);
+    const begun = await act("fork", path + "/fork", {
+      at: view.at.peek(), model: data.get("model") || undefined, instruction: data.get("instruction") || undefined,
+    });
+    if (begun) {
+      forking.value = false;
+      go(begun.run_id);
+    }
+  };
+  return (
+    <form class="fork" onSubmit={submit} aria-label="Fork the run">
+      <p>A new run with the facts up to event {view.at.value}; what was paid for is not asked again.</p>
+      <label><span>Other model</span><input name="model" placeholder="as before" autoComplete="off" /></label>
+      <label><span>Added instruction</span><input name="instruction" placeholder="none" autoComplete="off" /></label>
+      <button type="submit" disabled={busy.value !== ""}>Start the fork</button>
+    </form>
+  );
+}

@@ -1,0 +1,30 @@
+// Light or dark as the system has it, unless the reader chose.
+
+import { effect, signal } from "@preact/signals";
+
+type Theme = "system" | "light" | "dark";
+
+function stored(): Theme {
+  try {
+    const value = localStorage.getItem("convene-theme");
+    return value === "light" || value === "dark" ? value : "system";
+  } catch {
+    return "system"; // storage may be forbidden
+  }
+}
+
+export const theme = signal<Theme>(stored());
+
+effect(() => {
+  if (theme.value === "system") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme.value;
+  try {
+    localStorage.setItem("convene-theme", theme.value);
+  } catch {
+    // Then the choice lasts as long as the page.
+  }
+});
+
+export function cycleTheme(): void {
+  theme.value = theme.value === "system" ? "light" : theme.value === "light" ? "dark" : "system";
+}

@@ -1,0 +1,263 @@
+// The timeline: a lane for each agent, drawn on a canvas because there may be a
+// hundred thousand stretches, and the scrubber that chooses the moment.
+
+import { useEffect, useRef } from "preact/hooks";
+import { param, setParams } from "./address";
+import { tick } from "./clock";
+import { over, type Run } from "./fold";
+import { duration, exact, plural, precise } from "./format";
+import { zoomBy } from "./keys";
+import type { Lane, Scale, Stretch, Work } from "./lanes";
+import type { RunView } from "./run";
+import { theme } from "./theme";
+
+const laneHeight = 20;
+const axisHeight = 18;
+const maxLanes = 40;
+
+const names: Record<Work, string> = {
+  dispatch: "at work", waiting: "waiting for the limiter", retry: "waiting to retry", first: "to the first token",
+  tokens: "tokens", tool: "tool", refused: "refused",
+};
+
+export function Timeline({ view, run }: { view: RunView; run: Run }) {
+  view.changed.value; // the run is changed in place
+  tick.value;
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const lanes = view.lanes.lanes.slice(0, maxLanes);
+  const now = view.clock();
+  const going = view.following.value && !over(run.summary.status) && now > view.lanes.end && view.live.value?.driven === true;
+  const scale = view.lanes.scale(going ? now : view.lanes.end, going);
+  const [from, to] = zoom();
+  const moment = view.following.value ? (going ? now : view.lanes.end) : Date.parse(view.events[view.at.value - 1]?.time ?? "");
+  useEffect(() => {
+    draw(canvas.current!, { lanes, scale, from, to, moment, now: going ? now : view.lanes.end, view, theme: theme.value });
+  });
+  useEffect(() => {
+    zoomBy.current = (factor) => zoomAround(factor, scale.at(moment));
+    return () => void (zoomBy.current = null);
+  });
+  useEffect(() => {
+    const observer = new ResizeObserver(() => canvas.current?.dispatchEvent(new Event("redraw")));
+    observer.observe(canvas.current!);
+    return () => observer.disconnect();
+  }, []);
+  const pointed = (event: MouseEvent): { stretch?: Stretch; time: number } => {
+    const box = canvas.current!.getBoundingClientRect();
+    const time = scale.time(from + ((event.clientX - box.left) / box.width) * (to - from));
+    const lane = lanes[Math.floor((event.clientY - box.top - axisHeight) / laneHeight)];
+    return { time, stretch: lane && hit(lane, time, scale, (to - from) / box.width, now) };
+  };
+  const height = axisHeight + lanes.length * laneHeight;
+  const offset = moment - Date.parse(run.summary.started_at);
+  return (
+    <section class="pane timeline" aria-labelledby="timeline-title">
+      <h2 id="timeline-title" class="sr">Timeline</h2>
+      <div class="lanes">
+        <div class="names" aria-hidden="true">{lanes.map((lane) => <span key={lane.agent}>{run.name(lane.agent)}</span>)}</div>
+        <canvas
+          ref={canvas} class="canvas" role="img" style={{ height: height + "px" }}
+          aria-label={summary(run, view)}
+          onMouseMove={(e) => {
+            const { stretch, time } = pointed(e);
+            e.currentTarget.title = stretch
+              ? `${names[stretch.work]} ${stretch.label}, ${precise((stretch.end || now) - stretch.start)}`
+              : duration(time - Date.parse(run.summary.started_at));
+          }}
+          onClick={(e) => {
+            const { stretch, time } = pointed(e);
+            if (stretch) setParams({ sel: "event:" + stretch.seq });
+            view.move(seqAt(view, stretch ? Math.max(stretch.end || time, stretch.start) : time));
+          }}
+          onWheel={(e) => {
+            const box = e.currentTarget.getBoundingClientRect();
+            if (e.ctrlKey) {
+              e.preventDefault();
+              zoomAround(e.deltaY > 0 ? 1.25 : 0.8, from + ((e.clientX - box.left) / box.width) * (to - from));
+            } else if (e.deltaX !== 0 && to - from < 1) {
+              e.preventDefault();
+              pan((e.deltaX / box.width) * (to - from));
+            }
+          }}
+        />
+      </div>
+      <div class="scrubber">
+        <button type="button" onClick={() => view.step(-1)} disabled={view.at.value <= view.first} aria-label="One event back">◀</button>
+        <input
+          type="range" min={view.first} max={view.last} value={view.at.value} aria-label="Moment, by event"
+          aria-valuetext={`event ${view.at.value} of ${view.last}, at ${duration(offset)}`}
+          onInput={(e) => {
+            view.playing.value = false;
+            view.move(Number(e.currentTarget.value));
+          }}
+        />
+        <button type="button" onClick={() => view.step(1)} disabled={view.following.value} aria-label="One event on">▶</button>
+        <button type="button" class="play" onClick={() => view.play()} aria-pressed={view.playing.value}>{view.playing.value ? "Pause" : "Play"}</button>
+        <label>
+          <span class="sr">Speed</span>
+          <select value={param("speed") || "1"} onChange={(e) => setParams({ speed: e.currentTarget.value === "1" ? "" : e.currentTarget.value })}>
+            {speeds(param("speed")).map((s) => <option key={s} value={s}>{s}×</option>)}
+          </select>
+        </label>
+        <span class="num moment" title={exact(view.events[view.at.value - 1]?.time ?? "")}>seq {view.at.value} · {duration(offset)}</span>
+        <button type="button" class="live" aria-pressed={view.following.value} onClick={() => view.step(Infinity)}>{view.running() && view.state.value === "open" ? "live ●" : "newest"}</button>
+      </div>
+    </section>
+  );
+}
+
+// speeds are those to choose from, with the one that a link asks for.
+function speeds(wanted: string): string[] {
+  const all = ["0.5", "1", "2", "5", "10", "60"];
+  if (parseFloat(wanted) > 0 && !all.includes(wanted)) all.push(wanted);
+  return all.sort((a, b) => parseFloat(a) - parseFloat(b));
+}
+
+function summary(run: Run, view: RunView): string {
+  const parts = view.lanes.lanes.slice(0, maxLanes).map((lane) => {
+    const calls = lane.stretches.filter((s) => s.work === "tokens").length;
+    return `${run.name(lane.agent)}: ${plural(calls, "model call")}`;
+  });
+  return "Timeline of the agents. " + parts.join("; ") + ". The log below tells the same in words.";
+}
+
+// zoom is the part of the scale that is seen.
+function zoom(): [number, number] {
+  const [from, to] = param("zoom").split("-").map(parseFloat);
+  return from >= 0 && to <= 1 && to - from > 1e-5 ? [from, to] : [0, 1];
+}
+
+function setZoom(from: number, to: number): void {
+  setParams({ zoom: to - from >= 0.999 ? "" : `${from.toFixed(5)}-${to.toFixed(5)}` });
+}
+
+function zoomAround(factor: number, center: number): void {
+  const [from, to] = zoom();
+  if (factor === 0) return setZoom(0, 1);
+  const width = Math.min(1, Math.max(1e-4, (to - from) * factor));
+  const left = Math.min(1 - width, Math.max(0, center - (center - from) * (width / (to - from))));
+  setZoom(left, left + width);
+}
+
+function pan(by: number): void {
+  const [from, to] = zoom();
+  const left = Math.min(1 - (to - from), Math.max(0, from + by));
+  setZoom(left, left + (to - from));
+}
+
+// seqAt is the last event of the run up to a time.
+function seqAt(view: RunView, time: number): number {
+  let low = view.first;
+  let high = view.last;
+  while (low < high) {
+    const mid = (low + high + 1) >> 1;
+    if (Date.parse(view.events[mid - 1].time) <= time) low = mid;
+    else high = mid - 1;
+  }
+  return low;
+}
+
+function hit(lane: Lane, time: number, scale: Scale, pixel: number, now: number): Stretch | undefined {
+  let best: Stretch | undefined;
+  for (const s of lane.stretches) {
+    const close = Math.abs(scale.at(s.start) - scale.at(time)) < 3 * pixel;
+    if ((s.start <= time && (s.end || now) >= time) || (s.work === "refused" && close)) {
+      if (!best || s.work !== "dispatch") best = s;
+    }
+  }
+  return best;
+}
+
+interface Picture {
+  lanes: Lane[];
+  scale: Scale;
+  from: number;
+  to: number;
+  moment: number;
+  now: number;
+  view: RunView;
+  theme: string;
+}
+
+function draw(canvas: HTMLCanvasElement, p: Picture): void {
+  const ratio = window.devicePixelRatio || 1;
+  const [width, height] = [canvas.clientWidth, canvas.clientHeight];
+  if (width === 0) return;
+  if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
+    canvas.width = Math.round(width * ratio);
+    canvas.height = Math.round(height * ratio);
+  }
+  const c = canvas.getContext("2d")!;
+  c.setTransform(ratio, 0, 0, ratio, 0, 0);
+  c.clearRect(0, 0, width, height);
+  const style = getComputedStyle(canvas);
+  const color = (name: string) => style.getPropertyValue(name).trim();
+  const x = (time: number) => ((p.scale.at(time) - p.from) / (p.to - p.from)) * width;
+
+  c.fillStyle = color("--idle");
+  for (const [a, b] of p.scale.gaps()) {
+    const left = ((a - p.from) / (p.to - p.from)) * width;
+    const right = ((b - p.from) / (p.to - p.from)) * width;
+    c.fillRect(left, axisHeight, right - left, height - axisHeight);
+    c.fillText("⋯", (left + right) / 2 - 4, axisHeight + 6);
+  }
+  axis(c, p, width, color("--quiet"), color("--line"), style.fontFamily);
+  p.lanes.forEach((lane, i) => drawLane(c, lane, axisHeight + i * laneHeight, x, width, p.now, color));
+  c.fillStyle = color("--ink");
+  c.fillRect(Math.round(x(p.moment)) - 0.5, 0, 1, height);
+}
+
+function axis(c: CanvasRenderingContext2D, p: Picture, width: number, ink: string, rule: string, font: string): void {
+  c.font = "11px " + font;
+  const marks = Math.max(2, Math.floor(width / 110));
+  const start = p.view.lanes.start;
+  const seen = p.scale.time(p.to) - p.scale.time(p.from);
+  let before = "";
+  for (let i = 0; i <= marks; i++) {
+    const left = (i / marks) * width;
+    const at = p.scale.time(p.from + (i / marks) * (p.to - p.from)) - start;
+    const text = seen < 10_000 ? precise(at) : duration(at);
+    c.fillStyle = rule;
+    c.fillRect(Math.round(left), axisHeight - 3, 1, 3);
+    if (text === before) continue;
+    before = text;
+    c.fillStyle = ink;
+    c.textAlign = i === 0 ? "left" : i === marks ? "right" : "center";
+    c.fillText(text, left, 11);
+  }
+  c.textAlign = "left";
+}
+
+// heights are how a kind of work looks: where in the lane, how high, in what colour.
+const looks: Record<Work, [number, number, string]> = {
+  dispatch: [0.3, 0.4, "--stretch-dispatch"],
+  waiting: [0.3, 0.4, "--stretch-waiting"],
+  retry: [0.3, 0.4, "--failure"],
+  first: [0.15, 0.7, "--stretch-first"],
+  tokens: [0.15, 0.7, "--stretch-tokens"],
+  tool: [0.15, 0.7, "--stretch-tool"],
+  refused: [0.2, 0.6, "--failure"],
+};
+
+function drawLane(
+  c: CanvasRenderingContext2D, lane: Lane, top: number, x: (time: number) => number, width: number, now: number, color: (name: string) => string,
+): void {
+  c.fillStyle = color("--line");
+  c.fillRect(0, top + laneHeight - 1, width, 1);
+  // Stretches that would cover the same pixel are drawn once.
+  const drawn: Partial<Record<Work, number>> = {};
+  for (const s of lane.stretches) {
+    const left = x(s.start);
+    const right = x(s.end || now);
+    if (right < 0 || left > width) continue;
+    if (right - left < 1 && drawn[s.work] === Math.round(left)) continue;
+    drawn[s.work] = Math.round(left);
+    const [at, high, name] = looks[s.work];
+    c.fillStyle = color(name);
+    if (s.work === "refused") {
+      c.fillText("✗", left - 4, top + laneHeight - 6);
+      continue;
+    }
+    c.fillRect(left, top + at * laneHeight, Math.max(1, right - left), high * laneHeight);
+  }
+}

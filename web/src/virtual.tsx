@@ -1,0 +1,123 @@
+// A list of which only the rows in view exist.
+
+import type { ComponentChildren } from "preact";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+
+interface Props {
+  id: string;
+  label: string;
+  count: number;
+  rowHeight: number;
+  row: (index: number) => ComponentChildren;
+  // selected is kept in view when it changes; -1 for none.
+  selected: number;
+  onSelect?: (index: number) => void;
+  // follow keeps the end in view until the reader scrolls up.
+  follow?: boolean;
+  empty: string;
+}
+
+// maxPixels is as high as browsers let an element be; longer lists are scrolled in
+// proportion.
+const maxPixels = 8_000_000;
+
+// around is how many rows exist above and below those in view.
+const around = 6;
+
+export function VirtualList(p: Props) {
+  const box = useRef<HTMLDivElement>(null);
+  const [top, setTop] = useState(0);
+  const [height, setHeight] = useState(400);
+  const atEnd = useRef(true);
+  const [missed, setMissed] = useState(0);
+  const seen = useRef(0);
+  const total = p.count * p.rowHeight;
+  const shown = Math.min(total, maxPixels);
+  const ratio = shown > height && total > shown ? (total - height) / (shown - height) : 1;
+
+  useLayoutEffect(() => {
+    const el = box.current!;
+    const observer = new ResizeObserver(() => setHeight(el.clientHeight));
+    observer.observe(el);
+    return () => observer.disconnect();
+  }, []);
+
+  useLayoutEffect(() => {
+    const el = box.current!;
+    if (p.follow && atEnd.current) {
+      el.scrollTop = shown;
+      seen.current = p.count;
+      setMissed(0);
+    } else if (p.follow) {
+      setMissed(Math.max(0, p.count - seen.current));
+    }
+  }, [p.count, p.follow, shown]);
+
+  const reveal = (index: number) => {
+    const el = box.current!;
+    const from = index * p.rowHeight;
+    const view = el.scrollTop * ratio;
+    if (from < view) el.scrollTop = from / ratio;
+    else if (from + p.rowHeight > view + el.clientHeight) el.scrollTop = (from + p.rowHeight - el.clientHeight) / ratio;
+  };
+  useLayoutEffect(() => {
+    if (p.selected >= 0) reveal(p.selected);
+  }, [p.selected]);
+
+  const first = Math.max(0, Math.floor((top * ratio) / p.rowHeight) - around);
+  const last = Math.min(p.count, first + Math.ceil(height / p.rowHeight) + 2 * around);
+  const rows = [];
+  for (let i = first; i < last; i++) {
+    rows.push(
+      <div
+        key={i} id={`${p.id}-${i}`} role="option" aria-selected={i === p.selected} aria-setsize={p.count} aria-posinset={i + 1}
+        class={"row" + (i === p.selected ? " selected" : "")}
+        style={{ top: `${i * p.rowHeight - top * ratio + top}px`, height: `${p.rowHeight}px` }}
+        onClick={() => p.onSelect?.(i)}
+      >
+        {p.row(i)}
+      </div>,
+    );
+  }
+  const onKeyDown = (event: KeyboardEvent) => {
+    const page = Math.max(1, Math.floor(height / p.rowHeight) - 1);
+    const moves: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -p.count, End: p.count };
+    const by = moves[event.key];
+    if (by === undefined || p.count === 0 || !p.onSelect) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const next = p.selected < 0 ? (by > 0 ? first : last - 1) : p.selected + by;
+    p.onSelect(Math.max(0, Math.min(p.count - 1, next)));
+  };
+  return (
+    <div class="virtual">
+      <div
+        ref={box} id={p.id} class="rows" role="listbox" tabIndex={0} aria-label={p.label} onKeyDown={onKeyDown}
+        aria-activedescendant={p.selected >= first && p.selected < last ? `${p.id}-${p.selected}` : undefined}
+        onScroll={(e) => {
+          const el = e.currentTarget;
+          setTop(el.scrollTop);
+          atEnd.current = el.scrollTop + el.clientHeight >= el.scrollHeight - p.rowHeight;
+          if (atEnd.current) {
+            seen.current = p.count;
+            setMissed(0);
+          }
+        }}
+      >
+        <div class="runway" role="presentation" style={{ height: `${shown}px` }}>{rows}</div>
+      </div>
+      {p.count === 0 && <p class="empty">{p.empty}</p>}
+      {missed > 0 && (
+        <button
+          type="button" class="missed"
+          onClick={() => {
+            atEnd.current = true;
+            box.current!.scrollTop = shown;
+          }}
+        >
+          {missed} new ↓
+        </button>
+      )}
+    </div>
+  );
+}

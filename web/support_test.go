@@ -1,0 +1,295 @@
+package web_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/gorilla/websocket"
+	"github.com/stretchr/testify/require"
+
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/llm"
+	"github.com/convene-run/convene/llm/sim"
+	"github.com/convene-run/convene/runner"
+	"github.com/convene-run/convene/team"
+	"github.com/convene-run/convene/web"
+)
+
+// served is a server that listens, with what tests want of it.
+type served struct {
+	*web.Server
+	address string
+	stop    func()
+}
+
+// serve listens on any port of this machine unless config names an address.
+func serve(t testing.TB, config web.Config) *served {
+	t.Helper()
+	if config.Address == "" {
+		config.Address = "127.0.0.1:0"
+	}
+	listener, err := net.Listen("tcp", config.Address)
+	require.NoError(t, err)
+	config.Address = listener.Addr().String()
+	server, err := web.New(config)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(ctx, listener) }()
+	s := &served{Server: server, address: config.Address}
+	s.stop = sync.OnceFunc(func() {
+		cancel()
+		require.NoError(t, <-ended)
+	})
+	t.Cleanup(s.stop)
+	return s
+}
+
+func (s *served) url(path string) string { return "http://" + s.address + path }
+
+// get gives status, header and body.
+func (s *served) get(t testing.TB, path string, header ...string) (int, http.Header, string) {
+	t.Helper()
+	return s.do(t, http.MethodGet, path, "", header...)
+}
+
+// do sends a request; header alternates names and values, Host among them.
+func (s *served) do(t testing.TB, method, path, body string, header ...string) (int, http.Header, string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, s.url(path), strings.NewReader(body))
+	require.NoError(t, err)
+	if body != "" {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i < len(header); i += 2 {
+		request.Header.Set(header[i], header[i+1])
+		if header[i] == "Host" {
+			request.Host = header[i+1]
+		}
+	}
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	defer client.CloseIdleConnections()
+	response, err := client.Do(request)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	return response.StatusCode, response.Header, string(text)
+}
+
+// problem checks that an answer is problem+json and gives its detail.
+func problem(t testing.TB, header http.Header, body string) string {
+	t.Helper()
+	require.Equal(t, "application/problem+json", header.Get("Content-Type"), body)
+	var p struct{ Detail string }
+	require.NoError(t, json.Unmarshal([]byte(body), &p))
+	require.NotEmpty(t, p.Detail)
+	return p.Detail + body
+}
+
+// dial opens a socket on a thread.
+func (s *served) dial(t testing.TB, thread events.ThreadID, after events.Seq) *websocket.Conn {
+	t.Helper()
+	conn, response, err := websocket.DefaultDialer.Dial(fmt.Sprintf("ws://%s/ws?thread_id=%s&after=%d", s.address, thread, after), nil)
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+// take reads durable events off a socket until the seq, and gives their bodies.
+func take(t testing.TB, conn *websocket.Conn, after, until events.Seq) []string {
+	t.Helper()
+	var bodies []string
+	for after < until {
+		require.NoError(t, conn.SetReadDeadline(time.Now().Add(20*time.Second)))
+		_, message, err := conn.ReadMessage()
+		require.NoError(t, err)
+		for line := range strings.SplitSeq(string(message), "\n") {
+			if strings.HasPrefix(line, `{"lossy":true`) {
+				continue
+			}
+			env, err := events.Decode([]byte(line))
+			require.NoError(t, err)
+			require.Equal(t, after+1, env.Seq, "no gap and no duplicate")
+			after = env.Seq
+			bodies = append(bodies, line)
+		}
+	}
+	return bodies
+}
+
+// script writes events to a thread of its own, as a run's owner would.
+type script struct {
+	t     testing.TB
+	log   events.Log
+	key   events.ThreadKey
+	run   events.RunID
+	epoch events.Epoch
+	seq   events.Seq
+}
+
+func newScript(t testing.TB, log events.Log) *script {
+	t.Helper()
+	id, err := uuid.NewV7()
+	require.NoError(t, err)
+	s := &script{
+		t: t, log: log, run: events.RunID(id.String()),
+		key: events.ThreadKey{Tenant: events.LocalTenant, Thread: events.ThreadID(uuid.NewString())},
+	}
+	s.epoch, err = log.Claim(t.Context(), s.key, "test", false)
+	require.NoError(t, err)
+	return s
+}
+
+// start is the first event, of a team of two.
+func (s *script) start(request string) {
+	s.add(events.WorkflowStarted{Message: request, Team: "test", Agents: []events.AgentCard{
+		{ID: events.FacilitatorID, DisplayName: "Facilitator", Models: []string{"sim/sim"}},
+		{ID: "food", DisplayName: "Food", Models: []string{"sim/sim"}},
+	}})
+}
+
+func (s *script) add(facts ...events.Event) {
+	s.t.Helper()
+	envs := make([]events.Envelope, len(facts))
+	for i, fact := range facts {
+		envs[i] = events.Envelope{Run: s.run, Data: fact}
+	}
+	require.NoError(s.t, s.log.Append(context.Background(), s.key, s.epoch, s.seq, envs))
+	s.seq += events.Seq(len(envs))
+}
+
+// fill adds n events that any run takes.
+func (s *script) fill(n int) {
+	s.t.Helper()
+	const page = 5000
+	for n > 0 {
+		facts := make([]events.Event, min(n, page))
+		for i := range facts {
+			facts[i] = events.Warning{Code: "test", Message: fmt.Sprintf("event %d of a long run", int(s.seq)+i+1)}
+		}
+		s.add(facts...)
+		n -= len(facts)
+	}
+}
+
+// simRuns is a runner on the simulated model, as the server sees it.
+type simRuns struct {
+	runner *runner.Runner
+
+	mu     sync.Mutex // guards driven
+	driven map[events.ThreadKey]*runner.Run
+	ending sync.WaitGroup
+}
+
+type oneClient struct{ client llm.Client }
+
+func (m oneClient) Resolve(...string) (llm.Route, error) {
+	return llm.Route{{Endpoint: &llm.Endpoint{Name: "sim", Client: m.client}, Model: "sim"}}, nil
+}
+
+func newSimRuns(t testing.TB, log events.Log, options sim.Options) *simRuns {
+	t.Helper()
+	r, err := runner.New(runner.Config{Log: log, Models: oneClient{sim.New(options)}})
+	require.NoError(t, err)
+	s := &simRuns{runner: r, driven: map[events.ThreadKey]*runner.Run{}}
+	t.Cleanup(s.stop)
+	return s
+}
+
+// stop parks what is driven.
+func (s *simRuns) stop() {
+	s.mu.Lock()
+	for _, run := range s.driven {
+		run.Stop()
+	}
+	s.mu.Unlock()
+	s.ending.Wait()
+}
+
+func (s *simRuns) Start(_ context.Context, job web.Job) (web.Started, error) {
+	name := job.Team
+	if name == "" {
+		name = "trip"
+	}
+	t, err := team.Builtin(name)
+	if err != nil {
+		return web.Started{}, &web.Refusal{Status: http.StatusUnprocessableEntity, Detail: err.Error()}
+	}
+	return s.started(s.runner.Start(context.Background(), runner.Job{Request: job.Request, Team: t, Thread: job.Thread}))
+}
+
+func (s *simRuns) started(run *runner.Run, err error) (web.Started, error) {
+	if err != nil {
+		return web.Started{}, &web.Refusal{Status: http.StatusUnprocessableEntity, Detail: err.Error()}
+	}
+	s.mu.Lock()
+	s.driven[run.Key()] = run
+	s.mu.Unlock()
+	s.ending.Go(func() {
+		_, _ = run.Wait()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.driven, run.Key())
+	})
+	return web.Started{Run: run.ID(), Thread: run.Key().Thread}, nil
+}
+
+func (s *simRuns) Cancel(ctx context.Context, run events.RunID, reason string) error {
+	return s.runner.Cancel(ctx, "", string(run), reason)
+}
+
+func (s *simRuns) Resume(_ context.Context, run events.RunID) error {
+	_, err := s.started(s.runner.Resume(context.Background(), "", string(run)))
+	return err
+}
+
+func (s *simRuns) Fork(_ context.Context, run events.RunID, fork web.Fork) (web.Started, error) {
+	return s.started(s.runner.Fork(context.Background(), "", string(run), runner.Change{At: fork.At, Instruction: fork.Instruction}))
+}
+
+func (s *simRuns) Teams() []web.TeamInfo {
+	return []web.TeamInfo{{Name: "trip", Default: true, Specialists: []events.AgentID{"food"}}, {Name: "research", Specialists: []events.AgentID{}}}
+}
+
+func (s *simRuns) Live(key events.ThreadKey) ([]web.LiveAgent, bool) {
+	s.mu.Lock()
+	run := s.driven[key]
+	s.mu.Unlock()
+	if run == nil {
+		return nil, false
+	}
+	var agents []web.LiveAgent
+	for _, live := range run.Live() {
+		state := live.State()
+		agents = append(agents, web.LiveAgent{
+			Agent: live.Agent, DisplayName: live.DisplayName, Dispatch: live.Dispatch, Phase: string(state.Phase),
+			Since: state.Since.UTC(), Heard: state.Heard.UTC(), Call: state.Call, Attempt: state.Attempt, Tail: state.Tail,
+		})
+	}
+	return agents, true
+}
+
+// simulated runs a job of the team to its end and gives its log.
+func simulated(t testing.TB, name string, options sim.Options) (*events.Memory, events.RunSummary) {
+	t.Helper()
+	log := events.NewMemory()
+	runs := newSimRuns(t, log, options)
+	started, err := runs.Start(t.Context(), web.Job{Request: "Plan three days in Kyoto for two: food, sights, costs", Team: name})
+	require.NoError(t, err)
+	runs.ending.Wait()
+	summary, err := log.FindRun(t.Context(), events.LocalTenant, string(started.Run))
+	require.NoError(t, err)
+	require.True(t, summary.Status.Over(), summary.Status)
+	return log, summary
+}

@@ -1,0 +1,501 @@
+"use strict";
+var fold = (() => {
+  var __defProp = Object.defineProperty;
+  var __getOwnPropDesc = Object.getOwnPropertyDescriptor;
+  var __getOwnPropNames = Object.getOwnPropertyNames;
+  var __hasOwnProp = Object.prototype.hasOwnProperty;
+  var __defNormalProp = (obj, key, value) => key in obj ? __defProp(obj, key, { enumerable: true, configurable: true, writable: true, value }) : obj[key] = value;
+  var __export = (target, all) => {
+    for (var name in all)
+      __defProp(target, name, { get: all[name], enumerable: true });
+  };
+  var __copyProps = (to, from, except, desc) => {
+    if (from && typeof from === "object" || typeof from === "function") {
+      for (let key of __getOwnPropNames(from))
+        if (!__hasOwnProp.call(to, key) && key !== except)
+          __defProp(to, key, { get: () => from[key], enumerable: !(desc = __getOwnPropDesc(from, key)) || desc.enumerable });
+    }
+    return to;
+  };
+  var __toCommonJS = (mod) => __copyProps(__defProp({}, "__esModule", { value: true }), mod);
+  var __publicField = (obj, key, value) => __defNormalProp(obj, typeof key !== "symbol" ? key + "" : key, value);
+
+  // ../../web/src/canonical.ts
+  var canonical_exports = {};
+  __export(canonical_exports, {
+    state: () => state,
+    states: () => states
+  });
+
+  // ../../web/src/document.ts
+  var SharedDocument = class {
+    constructor(layout) {
+      __publicField(this, "layout", layout);
+      __publicField(this, "entries", []);
+      __publicField(this, "slots", /* @__PURE__ */ new Map());
+      __publicField(this, "firstUse", []);
+      __publicField(this, "spelling", /* @__PURE__ */ new Map());
+    }
+    get version() {
+      return this.entries.length;
+    }
+    apply(seq, time, e) {
+      const next = this.entries.length + 1;
+      if (e.version !== next || e.entry_id !== next) {
+        throw new Error(`entry ${e.entry_id} where entry ${next} is next`);
+      }
+      const slot = this.slot({ section: e.section, slot: e.slot });
+      const entry = {
+        ...slot.place,
+        id: next,
+        seq,
+        time,
+        author: e.author,
+        content: e.content,
+        change: e.change_description,
+        tasks: e.task_ids ?? [],
+        modelCall: e.model_call_id ?? "",
+        replaced: e.replaced ?? [],
+        merged: e.merged ?? [],
+        spans: e.spans ?? [],
+        replacedBy: 0
+      };
+      for (const id of entry.replaced) {
+        const old = this.entries[id - 1];
+        if (!old || old.replacedBy) throw new Error(`entry ${id} cannot be replaced`);
+        old.replacedBy = next;
+      }
+      if (entry.replaced.length > 0) {
+        slot.live = slot.live.filter((id) => this.entries[id - 1].replacedBy === 0);
+      }
+      this.entries.push(entry);
+      slot.live.push(next);
+    }
+    slot(place) {
+      const key = this.layout.key(place);
+      let slot = this.slots.get(key);
+      if (!slot) {
+        const section = this.layout.sectionKey(place.section);
+        if (!this.spelling.has(section)) this.spelling.set(section, place.section);
+        slot = { place: { section: this.spelling.get(section), slot: place.slot }, live: [] };
+        this.slots.set(key, slot);
+        this.firstUse.push(slot.place);
+      }
+      return slot;
+    }
+    // places are the slots that hold text, in the layout's order.
+    places() {
+      return this.layout.order(this.firstUse);
+    }
+    // live are the entries of a slot that nothing replaced.
+    live(place) {
+      return (this.slots.get(this.layout.key(place))?.live ?? []).map((id) => this.entries[id - 1]);
+    }
+    all(place) {
+      const key = this.layout.key(place);
+      return this.entries.filter((entry) => this.layout.key(entry) === key);
+    }
+    // trace gives the sources of every byte of an entry's text.
+    trace(id) {
+      const segments = [];
+      this.traceInto(segments, id, 0);
+      return segments;
+    }
+    traceInto(segments, id, base) {
+      const entry = this.entries[id - 1];
+      const own = [id, ...entry.replaced];
+      let at = 0;
+      for (const span of entry.spans) {
+        if (span.start > at) segments.push({ start: base + at, end: base + span.start, entries: own });
+        this.traceInto(segments, span.entry_id, base + span.start);
+        at = span.end;
+      }
+      const length = byteLength(entry.content);
+      if (at < length) segments.push({ start: base + at, end: base + length, entries: own });
+    }
+    // leaves are the entries that specialists wrote and that an entry stands for.
+    leaves(id, into = []) {
+      const entry = this.entries[id - 1];
+      for (const old of entry.replaced) this.leaves(old, into);
+      if (entry.replaced.length === 0 && !into.includes(id)) into.push(id);
+      return into;
+    }
+    // clean is the document as Markdown.
+    clean() {
+      let out = "";
+      let section;
+      let slot;
+      for (const place of this.places()) {
+        for (const entry of this.live(place)) {
+          if (out) out += "\n";
+          if (entry.section !== section) {
+            section = entry.section;
+            out += "## " + this.layout.sectionTitle(section) + "\n\n";
+          }
+          if (!slot || slot.section !== entry.section || slot.slot !== entry.slot) {
+            slot = place;
+            const heading = this.layout.slotHeading(place);
+            if (heading) out += "### " + heading + "\n\n";
+          }
+          out += entry.content + "\n";
+        }
+      }
+      return out;
+    }
+  };
+  function byteLength(text) {
+    let bytes = 0;
+    for (let i = 0; i < text.length; i++) {
+      bytes += unitBytes(text.charCodeAt(i));
+    }
+    return bytes;
+  }
+  function unitBytes(unit) {
+    if (unit < 128) return 1;
+    if (unit < 2048 || unit >= 55296 && unit <= 57343) return 2;
+    return 3;
+  }
+
+  // ../../web/src/layout.ts
+  var travelSlots = ["general", "morning", "afternoon", "evening", "night"];
+  var defaultSlot = "main";
+  var Layout = class {
+    constructor(wire) {
+      __publicField(this, "kind");
+      __publicField(this, "sections");
+      const layout = wire ?? {};
+      this.kind = layout.kind === "travel" || layout.kind === "sections" ? layout.kind : "free";
+      this.sections = layout.sections ?? [];
+    }
+    // key is the place as it is compared, as a string for maps.
+    key(p) {
+      return this.sectionKey(p.section) + "\0" + (this.kind === "free" ? folded(p.slot) : p.slot);
+    }
+    sectionKey(section) {
+      return this.kind === "free" ? folded(section) : section;
+    }
+    // order sorts places as the document shows them; what it does not know keeps the
+    // order of first use.
+    order(places) {
+      const firstUse = /* @__PURE__ */ new Map();
+      const ranked = places.map((place, at) => {
+        const section = this.sectionKey(place.section);
+        if (!firstUse.has(section)) firstUse.set(section, firstUse.size);
+        return { place, at, rank: this.rank(place, firstUse.get(section)) };
+      });
+      ranked.sort((a, b) => a.rank[0] - b.rank[0] || a.rank[1] - b.rank[1] || a.at - b.at);
+      return ranked.map((r) => r.place);
+    }
+    rank(p, firstUse) {
+      switch (this.kind) {
+        case "travel":
+          return [parseInt(p.section, 10) || 0, travelSlots.indexOf(p.slot)];
+        case "sections":
+          return [this.sections.findIndex((s) => s.id === p.section), this.slots(p.section).indexOf(p.slot)];
+        default:
+          return [firstUse, folded(p.slot) === defaultSlot ? 0 : 1];
+      }
+    }
+    slots(section) {
+      const declared = this.sections.find((s) => s.id === section);
+      return declared?.slots?.length ? declared.slots : [defaultSlot];
+    }
+    sectionTitle(section) {
+      switch (this.kind) {
+        case "travel":
+          return section === "0" ? "General" : "Day " + section;
+        case "sections": {
+          const declared = this.sections.find((s) => s.id === section);
+          if (declared) return declared.title || inWords(section);
+        }
+      }
+      return capitalized(section);
+    }
+    slotTitle(slot) {
+      return this.kind === "free" ? capitalized(slot) : inWords(slot);
+    }
+    // slotHeading is "" where a heading would say nothing.
+    slotHeading(p) {
+      switch (this.kind) {
+        case "travel":
+          if (p.slot === "general") return "";
+          break;
+        case "sections": {
+          const declared = this.sections.find((s) => s.id === p.section);
+          if (declared && (declared.slots?.length ?? 0) < 2) return "";
+          break;
+        }
+        default:
+          if (folded(p.slot) === defaultSlot) return "";
+      }
+      return this.slotTitle(p.slot);
+    }
+  };
+  var spaces = /[\t\n\v\f\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/;
+  function folded(name) {
+    const joined = name.split(spaces).filter((word) => word !== "").join(" ");
+    let out = "";
+    for (const char of joined) {
+      const lower = char.toLowerCase();
+      out += String.fromCodePoint(lower.codePointAt(0));
+    }
+    return out;
+  }
+  function inWords(id) {
+    const words = id.split(/[_-]+/).filter((word) => word !== "").join(" ");
+    return words === "" ? id : capitalized(words);
+  }
+  function capitalized(text) {
+    if (text === "") return text;
+    const first = String.fromCodePoint(text.codePointAt(0));
+    const upper = first.toUpperCase();
+    return ([...upper].length === 1 ? upper : first) + text.slice(first.length);
+  }
+
+  // ../../web/src/fold.ts
+  var Run = class {
+    constructor(env, started) {
+      __publicField(this, "started", started);
+      __publicField(this, "id");
+      __publicField(this, "tasks", []);
+      __publicField(this, "auto", /* @__PURE__ */ new Set());
+      __publicField(this, "document");
+      __publicField(this, "dispatches", []);
+      __publicField(this, "byID", /* @__PURE__ */ new Map());
+      __publicField(this, "calls", /* @__PURE__ */ new Map());
+      __publicField(this, "limits", []);
+      __publicField(this, "names", /* @__PURE__ */ new Map());
+      __publicField(this, "summary");
+      __publicField(this, "answer");
+      __publicField(this, "failure");
+      __publicField(this, "finished");
+      __publicField(this, "cancelRequested", false);
+      __publicField(this, "cancelled", false);
+      this.id = env.run_id;
+      this.document = new SharedDocument(new Layout(started.layout));
+      const models = [];
+      for (const card of started.agents ?? []) {
+        this.names.set(card.id, card.display_name || card.id);
+        for (const model of card.models ?? []) if (!models.includes(model)) models.push(model);
+      }
+      this.summary = {
+        tenant_id: env.tenant_id,
+        thread_id: env.thread_id,
+        run_id: env.run_id,
+        team: started.team,
+        status: "running",
+        started_at: env.time,
+        updated_at: env.time,
+        request: started.message,
+        tasks: 0,
+        finished_tasks: 0,
+        usage: { input_tokens: 0, output_tokens: 0 },
+        cost_usd: 0,
+        model_calls: 0,
+        first_seq: env.seq,
+        last_seq: env.seq,
+        models,
+        solo: started.solo,
+        simulated: started.simulated
+      };
+    }
+    name(agent) {
+      return this.names.get(agent) ?? agent;
+    }
+    // working is the dispatch that works on a task now.
+    working(task) {
+      return this.dispatches.find((d) => !d.finish && d.start.task_ids?.includes(task));
+    }
+    apply(env) {
+      const summary = this.summary;
+      summary.last_seq = env.seq;
+      summary.updated_at = env.time;
+      const dispatch = env.dispatch_id ? this.byID.get(env.dispatch_id) : void 0;
+      switch (env.type) {
+        case "tasks_created":
+          for (const task of env.data.tasks ?? []) {
+            if (task.id !== this.tasks.length + 1) throw new Error(`task ${task.id} where task ${this.tasks.length + 1} is next`);
+            this.tasks.push(task);
+            summary.tasks++;
+          }
+          break;
+        case "task_updated": {
+          const { auto_completed, ...task } = env.data;
+          const old = this.tasks[task.id - 1];
+          if (!old || old.finished) throw new Error(`task ${task.id} cannot be updated`);
+          this.tasks[task.id - 1] = task;
+          if (auto_completed) this.auto.add(task.id);
+          else if (dispatch) dispatch.progress++;
+          if (task.finished) summary.finished_tasks++;
+          break;
+        }
+        case "document_updated":
+          this.document.apply(env.seq, env.time, env.data);
+          if (dispatch) dispatch.progress++;
+          break;
+        case "agent_started": {
+          const opened = { id: env.dispatch_id, seq: env.seq, start: env.data, started: env.time, progress: 0 };
+          this.dispatches.push(opened);
+          this.byID.set(opened.id, opened);
+          break;
+        }
+        case "agent_finished":
+          if (!dispatch || dispatch.finish) throw new Error(`dispatch ${env.dispatch_id} is not under way`);
+          dispatch.finish = env.data;
+          dispatch.finished = env.time;
+          break;
+        case "model_called":
+          summary.model_calls++;
+          summary.usage = addUsage(summary.usage, env.data.usage);
+          summary.cost_usd = summary.cost_usd === null || env.data.cost_usd === null ? null : summary.cost_usd + env.data.cost_usd;
+          this.calls.set(env.data.id, { seq: env.seq, time: env.time, agent: env.agent ?? "", dispatch: env.dispatch_id ?? "", data: env.data });
+          break;
+        case "limit_reached":
+          this.limits.push(env.data);
+          break;
+        case "final_answer":
+          this.answer = { ...env.data, seq: env.seq };
+          break;
+        case "error":
+          this.failure = env.data;
+          break;
+        case "cancel_requested":
+          this.cancelRequested = true;
+          break;
+        case "run_cancelled":
+          this.cancelled = true;
+          break;
+        case "run_suspended":
+          summary.status = "suspended";
+          summary.reason = env.data.reason;
+          break;
+        case "run_resumed":
+          summary.status = "running";
+          summary.reason = void 0;
+          break;
+        case "workflow_finished":
+          summary.status = env.data.status;
+          summary.reason = env.data.reason;
+          summary.limit = env.data.limit;
+          this.finished = env.data;
+          break;
+      }
+    }
+  };
+  var Thread = class {
+    constructor() {
+      __publicField(this, "seq", 0);
+      __publicField(this, "time", "");
+      __publicField(this, "runs", []);
+    }
+    get current() {
+      return this.runs[this.runs.length - 1];
+    }
+    run(id) {
+      return this.runs.find((run) => run.id === id);
+    }
+    apply(env) {
+      if (env.seq !== this.seq + 1) throw new Error(`event ${env.seq} after event ${this.seq}`);
+      if (env.type === "workflow_started") {
+        this.runs.push(new Run(env, env.data));
+      } else {
+        const run = this.current;
+        if (!run || run.id !== env.run_id) throw new Error(`no run ${env.run_id} under way`);
+        run.apply(env);
+      }
+      this.seq = env.seq;
+      this.time = env.time;
+    }
+  };
+  function addUsage(a, b) {
+    return {
+      input_tokens: a.input_tokens + b.input_tokens,
+      cached_input_tokens: (a.cached_input_tokens ?? 0) + (b.cached_input_tokens ?? 0),
+      output_tokens: a.output_tokens + b.output_tokens,
+      reasoning_tokens: (a.reasoning_tokens ?? 0) + (b.reasoning_tokens ?? 0),
+      estimated: a.estimated || b.estimated
+    };
+  }
+
+  // ../../web/src/canonical.ts
+  function runState(run) {
+    const s = run.summary;
+    const document = run.document;
+    return {
+      run_id: run.id,
+      team: s.team,
+      status: s.status,
+      reason: s.reason ?? "",
+      limit: s.limit ?? "",
+      started_at: s.started_at,
+      updated_at: s.updated_at,
+      first_seq: s.first_seq,
+      last_seq: s.last_seq,
+      models: s.models ?? [],
+      tasks: s.tasks,
+      finished_tasks: s.finished_tasks,
+      model_calls: s.model_calls,
+      cost_usd: s.cost_usd,
+      input_tokens: s.usage.input_tokens,
+      cached_input_tokens: s.usage.cached_input_tokens ?? 0,
+      output_tokens: s.usage.output_tokens,
+      reasoning_tokens: s.usage.reasoning_tokens ?? 0,
+      board: run.tasks.map((task) => ({
+        id: task.id,
+        text: task.text,
+        assigned_to: task.assigned_to,
+        finished: task.finished,
+        auto: run.auto.has(task.id)
+      })),
+      document: document.clean(),
+      places: document.places().map((place) => ({
+        section: place.section,
+        slot: place.slot,
+        live: document.live(place).map((entry) => entry.id)
+      })),
+      entries: document.entries.map((entry) => ({
+        id: entry.id,
+        section: entry.section,
+        slot: entry.slot,
+        agent: entry.author,
+        replaced_by: entry.replacedBy,
+        trace: document.trace(entry.id).map((t) => [t.start, t.end, ...t.entries])
+      })),
+      dispatches: run.dispatches.map((d) => ({
+        id: d.id,
+        agent: d.start.agent,
+        tasks: d.start.task_ids ?? [],
+        outcome: d.finish?.status ?? "",
+        progress: d.progress,
+        started: d.started
+      })),
+      answer: run.answer?.content ?? "",
+      failure: run.failure?.message ?? "",
+      limits: run.limits.map((l) => l.limit),
+      cancel_requested: run.cancelRequested,
+      cancelled: run.cancelled
+    };
+  }
+  function state(thread) {
+    return stable({ seq: thread.seq, runs: thread.runs.map(runState) });
+  }
+  function states(log) {
+    const thread = new Thread();
+    const all = [];
+    for (const line of log.split("\n")) {
+      if (!line) continue;
+      thread.apply(JSON.parse(line));
+      all.push(state(thread));
+    }
+    return all;
+  }
+  function stable(value) {
+    if (Array.isArray(value)) return "[" + value.map(stable).join(",") + "]";
+    if (value !== null && typeof value === "object") {
+      const members = Object.entries(value).sort(([a], [b]) => a < b ? -1 : 1);
+      return "{" + members.map(([name, member]) => JSON.stringify(name) + ":" + stable(member)).join(",") + "}";
+    }
+    return JSON.stringify(value);
+  }
+  return __toCommonJS(canonical_exports);
+})();

@@ -1,0 +1,133 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/convene-run/convene/events"
+)
+
+const (
+	// pingInterval keeps proxies from closing a quiet connection and finds dead ones.
+	pingInterval = 15 * time.Second
+	// writeTimeout is how long one message may take; a viewer that takes longer is cut
+	// off and resumes from its seq.
+	writeTimeout = 10 * time.Second
+	// frameBytes bounds one message: what a browser parses between two frames.
+	frameBytes = 64 << 10
+)
+
+// sink is a viewer's connection. All calls come from one goroutine.
+type sink interface {
+	events([]events.Encoded) error
+	live([]byte) error
+	ping() error
+}
+
+// stream sends a thread to a viewer: all after that seq, then what comes, without a
+// gap or a duplicate. It returns when ctx ends or the connection fails.
+func (s *Server) stream(ctx context.Context, key events.ThreadKey, after events.Seq, out sink) error {
+	f := s.feeds.join(key, after)
+	defer f.leave()
+	ping := time.NewTicker(pingInterval)
+	defer ping.Stop()
+	shown := 0
+	for first := true; ; first = false {
+		now := f.now()
+		if first || now.head > after {
+			if err := s.catchUp(ctx, f, &after, out); err != nil {
+				return err
+			}
+		}
+		if now.version != shown {
+			shown = now.version
+			if err := out.live(now.live); err != nil {
+				return err
+			}
+		}
+		if now.err != nil {
+			return fmt.Errorf("%w: %w", errGone, now.err)
+		}
+		if err := s.pause(ctx, now, ping.C, out); err != nil {
+			return err
+		}
+	}
+}
+
+// catchUp sends what there is after that seq.
+func (s *Server) catchUp(ctx context.Context, f *feed, after *events.Seq, out sink) error {
+	for {
+		batch, err := f.read(ctx, *after)
+		if err != nil || len(batch) == 0 {
+			return err
+		}
+		batch = batch[:fitting(batch)]
+		if err := out.events(batch); err != nil {
+			return err
+		}
+		s.metrics.sent.Add(float64(len(batch)))
+		*after = batch[len(batch)-1].Seq
+	}
+}
+
+// pause waits until there may be something to send.
+func (s *Server) pause(ctx context.Context, now moment, ping <-chan time.Time, out sink) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-s.closing:
+			return errGone
+		case <-now.grown:
+			return nil
+		case <-ping:
+			if err := out.ping(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// fitting is how many events go into one message.
+func fitting(batch []events.Encoded) int {
+	size := 0
+	for i, e := range batch {
+		size += len(e.Body)
+		if size > frameBytes && i > 0 {
+			return i
+		}
+	}
+	return len(batch)
+}
+
+// place reads which thread a viewer wants and from where. It answers what is wrong.
+func (s *Server) place(r *http.Request, thread, after string) (events.ThreadKey, events.Seq, error) {
+	key := events.ThreadKey{Tenant: s.config.Tenant, Thread: events.ThreadID(thread)}
+	if thread == "" {
+		return key, 0, refuse(http.StatusBadRequest, "thread_id is missing: /ws?thread_id=…&after=0. GET /api/v1/runs gives the threads")
+	}
+	seq := int64(0)
+	if after != "" {
+		var err error
+		if seq, err = strconv.ParseInt(after, 10, 64); err != nil || seq < 0 {
+			return key, 0, refuse(http.StatusBadRequest, "after=%.40q is not a seq: give the seq of the last event that you have, 0 for none", after)
+		}
+	}
+	newest, err := s.config.Log.Runs(r.Context(), events.RunQuery{Tenant: key.Tenant, Thread: key.Thread, Limit: 1})
+	switch {
+	case err != nil:
+		return key, 0, err
+	case len(newest) == 0:
+		return key, 0, refuse(http.StatusNotFound, "there is no thread %.80q. GET /api/v1/runs gives the threads", thread)
+	case events.Seq(seq) > newest[0].LastSeq:
+		return key, 0, refuse(http.StatusBadRequest, "after=%d is beyond the thread's last event, which has seq %d", seq, newest[0].LastSeq)
+	}
+	return key, events.Seq(seq), nil
+}
+
+func refuse(status int, format string, args ...any) error {
+	return &Refusal{Status: status, Detail: fmt.Sprintf(format, args...)}
+}
