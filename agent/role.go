@@ -130,10 +130,17 @@ type LimitError struct {
 }
 
 func (e *LimitError) Error() string {
-	return fmt.Sprintf("the bound %s=%s is reached (%s used)", e.Limit, number(e.Value), number(e.Used))
+	return fmt.Sprintf("the bound %s=%s is reached (%s used)", e.Limit, Number(e.Value), Number(e.Used))
 }
 
-func number(v float64) string { return fmt.Sprintf("%.6g", v) }
+// Number writes the value of a bound for people: whole where it is large, else with
+// the digits that matter.
+func Number(v float64) string {
+	if v >= 1e5 {
+		return fmt.Sprintf("%.0f", v)
+	}
+	return fmt.Sprintf("%.6g", v)
+}
 
 // Fact gives the event that records the bound.
 func (e *LimitError) Fact(consequence string) events.LimitReached {

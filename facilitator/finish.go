@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/convene-run/convene/agent"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/team"
 	"github.com/convene-run/convene/thread"
@@ -44,14 +45,15 @@ func Finish(tx *thread.Tx, ending Ending) {
 			tx.Emit(d.Start.Agent, d.ID, events.AgentFinished{
 				Agent: d.Start.Agent, DisplayName: d.Start.DisplayName, CallID: d.Start.CallID,
 				Status: events.OutcomeCancelled, Error: "the run ended", Result: "Cancelled: the run ended.",
-				ElapsedMS: tx.Now.Sub(d.Started).Milliseconds(),
+				ElapsedMS: run.Elapsed(d, tx.Now).Milliseconds(),
 			})
 		}
 	}
 	finished := events.WorkflowFinished{
-		Tasks: run.Board.Tasks(), DocumentVersions: run.Document.Versions(),
-		Limit: endingLimit(run), MissingTasks: run.Board.Open(""),
-		Usage: run.Usage, CostUSD: run.CostUSD, ModelCalls: run.ModelCalls, DrivenMS: run.Driven.Milliseconds(),
+		Tasks:            append([]events.Task{}, run.Board.Tasks()...), // empty lists, where there is nothing, and not null
+		DocumentVersions: append([]events.DocumentVersion{}, run.Document.Versions()...),
+		Limit:            endingLimit(run), MissingTasks: run.Board.Open(""),
+		Usage: run.Usage, CostUSD: run.CostUSD, ModelCalls: run.ModelCalls, DrivenMS: run.DrivenUntil(tx.Now).Milliseconds(),
 	}
 	finished.Status, finished.Reason = verdict(run, ending, finished)
 	tx.Emit("", "", finished)
@@ -72,8 +74,8 @@ func verdict(run *thread.Run, ending Ending, finished events.WorkflowFinished) (
 		reasons = append(reasons, ending.Reason)
 	}
 	for _, l := range run.Limits {
-		if l.Limit == finished.Limit {
-			reasons = append(reasons, fmt.Sprintf("the bound %s=%.6g was reached", l.Limit, l.Value))
+		if l.Limit == finished.Limit && !strings.Contains(ending.Reason, string(l.Limit)) {
+			reasons = append(reasons, fmt.Sprintf("the bound %s=%s was reached", l.Limit, agent.Number(l.Value)))
 			break
 		}
 	}

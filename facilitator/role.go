@@ -112,8 +112,8 @@ func (r *Role) Close(tx *thread.Tx, reply events.Reply) {
 	Finish(tx, Ending{})
 }
 
-// Fail ends the run without an answer of the model's: what the document holds, with
-// attribution, is the answer.
+// Fail ends the run without an answer of the model's: what the document holds, or the
+// specialists said, is the answer, with attribution.
 func (r *Role) Fail(tx *thread.Tx, cause error) {
 	var limit *agent.LimitError
 	switch {
@@ -131,11 +131,9 @@ func (r *Role) Fail(tx *thread.Tx, cause error) {
 }
 
 func (r *Role) answerWithout(tx *thread.Tx, reason string) {
-	text := tx.Run.Document.RenderAttributed()
-	if text == "" {
-		Finish(tx, Ending{Failed: true, Reason: reason})
-		return
+	text, ok := fallback(tx.Run)
+	if ok || len(tx.Run.Dispatches) > 0 {
+		tx.Emit(events.FacilitatorID, "", events.FinalAnswer{Content: text, Fallback: true})
 	}
-	tx.Emit(events.FacilitatorID, "", events.FinalAnswer{Content: text, Fallback: true})
-	Finish(tx, Ending{Reason: reason})
+	Finish(tx, Ending{Failed: !ok, Reason: reason})
 }

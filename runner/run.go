@@ -248,7 +248,7 @@ func (r *Run) run(ctx, work context.Context, prompt string) {
 	if errors.Is(err, agent.ErrSuspended) {
 		err = r.journal.Do(func(tx *thread.Tx) {
 			if !tx.Run.Status.Over() {
-				tx.Emit("", "", events.RunSuspended{Reason: "stopped", DrivenMS: tx.Run.Driven.Milliseconds()})
+				tx.Emit("", "", events.RunSuspended{Reason: "stopped", DrivenMS: tx.Run.DrivenUntil(tx.Now).Milliseconds()})
 			}
 		})
 	}

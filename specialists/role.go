@@ -125,6 +125,6 @@ func (r *role) finish(tx *thread.Tx, status events.Outcome, result, problem stri
 	d := r.dispatch(tx.Run)
 	tx.Emit(r.agent, r.id, events.AgentFinished{
 		Agent: r.agent, DisplayName: r.displayName, CallID: d.Start.CallID, Status: status,
-		Result: agent.Bound(tx, r.agent, r.id, result, r.limits.MaxToolResultBytes), Error: problem, ElapsedMS: tx.Now.Sub(d.Started).Milliseconds(),
+		Result: agent.Bound(tx, r.agent, r.id, result, r.limits.MaxToolResultBytes), Error: problem, ElapsedMS: tx.Run.Elapsed(d, tx.Now).Milliseconds(),
 	})
 }

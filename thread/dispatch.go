@@ -14,6 +14,8 @@ type Dispatch struct {
 	Start   events.AgentStarted
 	Finish  *events.AgentFinished
 	Started time.Time
+	// driven is the run's driven time at the start.
+	driven time.Duration
 	// Progress counts the entries written and the tasks completed by the agent
 	// itself.
 	Progress     int
@@ -30,7 +32,7 @@ func (r *Run) startDispatch(env events.Envelope, e events.AgentStarted) error {
 	}
 	call.Dispatch = env.Dispatch
 	r.thread.dispatches++
-	d := &Dispatch{ID: env.Dispatch, Start: e, Started: env.Time}
+	d := &Dispatch{ID: env.Dispatch, Start: e, Started: env.Time, driven: r.Driven}
 	d.Conversation = &Conversation{prefix: string(env.Dispatch), thread: r.thread}
 	r.Dispatches = append(r.Dispatches, d)
 	r.byID[d.ID] = d
@@ -47,6 +49,11 @@ func (r *Run) finishDispatch(env events.Envelope, e events.AgentFinished) error 
 	// asks, and thousands of runs at once need not hold it.
 	d.Conversation = &Conversation{prefix: string(env.Dispatch), thread: r.thread, turns: d.Conversation.turns}
 	return r.Facilitator.callDone(d.Start.Tool, d.Start.CallRef, e.Result)
+}
+
+// Elapsed is the time that the dispatch has taken by now: downtime is not counted.
+func (r *Run) Elapsed(d *Dispatch, now time.Time) time.Duration {
+	return r.DrivenUntil(now) - d.driven
 }
 
 // Busy gives the tasks that open dispatches work on.

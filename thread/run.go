@@ -83,6 +83,9 @@ func (r *Run) Conversation(id events.DispatchID) *Conversation {
 	return nil
 }
 
+// DrivenUntil is Driven with the time since the last event.
+func (r *Run) DrivenUntil(now time.Time) time.Duration { return r.Driven + now.Sub(r.last) }
+
 // LimitMet reports whether the run has met the bound.
 func (r *Run) LimitMet(limit events.Limit) bool {
 	for _, l := range r.Limits {
