@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/convene-run/convene/events"
@@ -193,7 +194,7 @@ func (l *Loop) external(ctx context.Context, handler External, in Invocation) er
 		}()
 		return handler.Call(ctx, in)
 	}()
-	if ctx.Err() != nil && context.Cause(ctx) == ErrSuspended {
+	if ctx.Err() != nil && errors.Is(context.Cause(ctx), ErrSuspended) {
 		return ErrSuspended
 	}
 	result := Result{Text: text}

@@ -134,6 +134,14 @@ func (s *Toolset) check(call events.ToolCall) (compiled, error) {
 	return tool, nil
 }
 
+// slow reports whether the call is one that may run while its turn still streams: it
+// reaches outside the decision, and its arguments are right.
+func (s *Toolset) slow(call events.ToolCall) bool {
+	tool, err := s.check(call)
+	_, pure := tool.Handler.(Pure)
+	return err == nil && !pure
+}
+
 func clip(s string, max int) string {
 	if len(s) <= max {
 		return s

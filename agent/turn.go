@@ -150,13 +150,12 @@ func (l *Loop) startEarly(ctx context.Context, t *turn) error {
 	if t.wrapUp {
 		return nil
 	}
-	tool, err := l.Spec.Tools.check(t.calls[len(t.calls)-1])
-	if _, pure := tool.Handler.(Pure); pure || err != nil {
+	if !l.Spec.Tools.slow(t.calls[len(t.calls)-1]) {
 		return nil
 	}
 	var start []pending
 	var named []events.ToolCall
-	err = l.Journal.Do(func(tx *thread.Tx) {
+	err := l.Journal.Do(func(tx *thread.Tx) {
 		start, named = nil, nil
 		if l.Role.Over(tx.Run) || tx.Run.Cancelled {
 			return

@@ -9,10 +9,11 @@ import (
 )
 
 const (
-	// MaxSections and MaxSlots bound a declared layout: every name stands in the
-	// schema of a tool and so in the prompt of every model call.
+	// MaxSections bounds a declared layout: every name stands in the schema of a tool
+	// and so in the prompt of every model call.
 	MaxSections = 100
-	MaxSlots    = 50
+	// MaxSlots bounds the slots of a section, for the same reason.
+	MaxSlots = 50
 	// MaxNameBytes bounds the name of a section or slot, and its title.
 	MaxNameBytes = 120
 	// MaxDescriptionBytes bounds the description of a section.

@@ -16,7 +16,8 @@ func (m *Memory) Wait(ctx context.Context, key ThreadKey, after Seq) error {
 		if err := m.lock(ctx); err != nil {
 			return err
 		}
-		thread, grown := m.threads[key], (<-chan struct{})(nil)
+		thread := m.threads[key]
+		var grown <-chan struct{}
 		switch {
 		case thread == nil:
 			grown = waken(&m.grown)

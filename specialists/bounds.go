@@ -22,11 +22,11 @@ func Bounds(l team.Limits) document.Bounds {
 // once for each bound.
 func RecordDocumentLimit(tx *thread.Tx, in agent.Invocation, err error) {
 	var limit *document.LimitError
-	if !errors.As(err, &limit) || tx.Run.LimitMet(events.Limit(limit.Limit)) {
+	if !errors.As(err, &limit) || tx.Run.LimitMet(limit.Limit) {
 		return
 	}
 	tx.Emit(in.Agent, in.Dispatch, events.LimitReached{
-		Limit: events.Limit(limit.Limit), Value: float64(limit.Max), Used: float64(limit.Used),
+		Limit: limit.Limit, Value: float64(limit.Max), Used: float64(limit.Used),
 		Consequence: "The write was refused, and the model told so.",
 	})
 }

@@ -38,7 +38,7 @@ func TestOpenReadOnly(t *testing.T) {
 // readOnlyAsNobody shows the same in a second process, since root may write
 // everywhere.
 func readOnlyAsNobody(t *testing.T) {
-	dir, err := os.MkdirTemp("", "readonly")
+	dir, err := os.MkdirTemp("", "readonly") //nolint:usetesting // nobody may not enter the folders above t.TempDir()
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
 	require.NoError(t, os.Chmod(dir, 0o755))

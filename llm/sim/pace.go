@@ -23,17 +23,17 @@ type pacer struct {
 // pace gives the pacer of a reply.
 func (m *Model) pace(start time.Time, req llm.Request, reply events.Reply, cut []chunk) *pacer {
 	p := &pacer{start: start, first: m.options.FirstToken, per: m.options.PerChunk}
-	times := time.Duration(m.options.SlowDispatch)
-	if times <= 1 {
+	if m.options.SlowDispatch <= 1 {
 		return p
 	}
-	if nth := time.Duration(workerNumber(req)); nth > 1 {
-		p.first, p.per = p.first/nth, p.per/nth
+	if nth := workerNumber(req); nth > 1 {
+		p.first, p.per = p.first/time.Duration(nth), p.per/time.Duration(nth)
 	}
+	slow := p.per * time.Duration(m.options.SlowDispatch-1)
 	var late time.Duration
 	for _, c := range cut {
 		if c.fragment != "" && strings.HasPrefix(reply.ToolCalls[c.call].Name, dispatchPrefix) {
-			late += p.per * (times - 1)
+			late += slow
 		}
 		p.slowed = append(p.slowed, late)
 	}

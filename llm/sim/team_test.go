@@ -26,7 +26,6 @@ type fakeTeam struct {
 	reverse     bool           // run parallel specialists in the opposite order
 	refuse      map[string]int // tool → how many calls to refuse
 	fail        map[string]bool
-	nudge       bool // tell the facilitator once of open tasks
 	endless     bool
 	mistakes    int
 

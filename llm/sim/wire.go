@@ -144,12 +144,11 @@ func appendChunk(b []byte, head string, c chunk, reply events.Reply) []byte {
 	if c.text != "" {
 		return appendDelta(b, head, `{"content":`+quoted(c.text)+`}`, "null")
 	}
-	open := ""
 	if c.begins {
 		call := reply.ToolCalls[c.call]
-		open = fmt.Sprintf(`"id":%s,"type":"function",`, quoted(string(call.ID)))
-		return appendDelta(b, head, fmt.Sprintf(`{"tool_calls":[{"index":%d,%s"function":{"name":%s,"arguments":%s}}]}`,
-			c.call, open, quoted(call.Name), quoted(c.fragment)), "null")
+		return appendDelta(b, head, fmt.Sprintf(
+			`{"tool_calls":[{"index":%d,"id":%s,"type":"function","function":{"name":%s,"arguments":%s}}]}`,
+			c.call, quoted(string(call.ID)), quoted(call.Name), quoted(c.fragment)), "null")
 	}
 	return appendDelta(b, head, fmt.Sprintf(`{"tool_calls":[{"index":%d,"function":{"arguments":%s}}]}`,
 		c.call, quoted(c.fragment)), "null")
