@@ -213,6 +213,10 @@ func (p *pacing) refused(started time.Time, asked time.Duration, now time.Time) 
 	}
 	p.probe.grown = true // a rate a little too high is refused long after its growth
 	p.probe.refused(now.Add(pause))
+	if asked >= longRetry {
+		// A window that opens anew takes much at once: the pause is the patience.
+		p.probe.hold = firstProbe
+	}
 	p.step = smallStep
 	p.set(now)
 	return pause
