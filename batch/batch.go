@@ -71,7 +71,9 @@ type Batch struct {
 	mu       sync.Mutex // guards what follows
 	begun    time.Time
 	tally    *tally
-	ended    int // rows that ended in this process
+	admitted int // rows that were started, or found bad, in this process
+	ended    int // rows of them that ended or were parked
+	written  int // rows of them that have an output
 	hopeless int // rows in a row that failed for want of a key or money
 	active   map[int]*active
 	stop     *Stop

@@ -39,7 +39,7 @@ func (f *floor) admit(ctx context.Context, rows iter.Seq2[Row, error]) error {
 			return nil
 		}
 		f.working.Go(func() {
-			defer func() { <-f.slots }()
+			defer f.giveSlot()
 			if bad != nil {
 				f.outputs <- failedOutput(bad)
 				return
@@ -58,24 +58,34 @@ func (f *floor) takeSlot() bool {
 		return false
 	case f.slots <- struct{}{}:
 	}
-	for b.crowded() {
+	for b.crowded() || !b.affordable() {
 		select {
 		case <-b.stopped:
-			<-f.slots
-			return false
 		case <-time.After(admissionInterval):
+			continue
 		}
+		break
 	}
 	if limit := b.budget.Met(); limit != "" {
-		b.drain(Stop{StopBudget, fmt.Sprintf("the bound of the batch is reached (%s)", limit)})
+		b.outOfBudget(limit)
 	}
 	select {
 	case <-b.stopped:
 		<-f.slots
 		return false
 	default:
+		b.mu.Lock()
+		b.admitted++
+		b.mu.Unlock()
 		return true
 	}
+}
+
+func (f *floor) giveSlot() {
+	f.batch.mu.Lock()
+	f.batch.ended++
+	f.batch.mu.Unlock()
+	<-f.slots
 }
 
 // work brings one row to its end, or leaves it to be resumed. A panic is the row's.
@@ -136,7 +146,7 @@ func (f *floor) write() {
 func (b *Batch) count(out *Output) {
 	b.mu.Lock()
 	b.tally.add(out)
-	b.ended++
+	b.written++
 	if hopeless(out) {
 		b.hopeless++
 	} else {

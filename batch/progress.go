@@ -67,7 +67,7 @@ func (b *Batch) Progress() Progress {
 		p.Elapsed = now.Sub(b.begun)
 	}
 	if p.Elapsed > 0 {
-		p.RowsPerSecond = float64(b.ended) / p.Elapsed.Seconds()
+		p.RowsPerSecond = float64(b.written) / p.Elapsed.Seconds()
 	}
 	if r.CostUSD != nil && p.Done > 0 {
 		p.ProjectedUSD = *r.CostUSD / float64(p.Done) * float64(p.Total)
@@ -104,22 +104,4 @@ func (a *active) progress(now time.Time) RowProgress {
 		p.Agents = append(p.Agents, AgentProgress{Name: live.DisplayName, Phase: state.Phase, Reason: state.RetryReason})
 	}
 	return p
-}
-
-// admissionInterval is how often a batch looks whether its endpoints have room for
-// another row: far shorter than a call.
-const admissionInterval = 10 * time.Millisecond
-
-// crowded reports whether calls wait for an endpoint: another row would only wait
-// too, and hold memory meanwhile.
-func (b *Batch) crowded() bool {
-	if b.config.Limiters == nil {
-		return false
-	}
-	for _, state := range b.config.Limiters() {
-		if state.Waiting > 0 {
-			return true
-		}
-	}
-	return false
 }

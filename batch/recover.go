@@ -43,13 +43,14 @@ type brief struct {
 	ModelCalls int           `json:"model_calls"`
 	DurationMS int64         `json:"duration_ms"`
 	RunID      events.RunID  `json:"run_id"`
+	Simulated  bool          `json:"simulated"`
 	Error      *OutputError  `json:"error"`
 }
 
 func (b *brief) output() Output {
 	return Output{
 		ID: b.ID, Index: *b.Index, Status: b.Status, Usage: b.Usage, CostUSD: b.CostUSD, ModelCalls: b.ModelCalls,
-		DurationMS: b.DurationMS, RunID: b.RunID, Error: b.Error,
+		DurationMS: b.DurationMS, RunID: b.RunID, Simulated: b.Simulated, Error: b.Error,
 	}
 }
 

@@ -23,6 +23,8 @@ type Report struct {
 	// CostUSD is nil where a model has no known price.
 	CostUSD    *float64 `json:"cost_usd"`
 	ModelCalls int      `json:"model_calls"`
+	// Simulated is set where answers come from the simulated model.
+	Simulated bool `json:"simulated,omitempty"`
 	// Elapsed is of this call alone.
 	Elapsed time.Duration `json:"-"`
 	// Slowest and Dearest are the rows that took most, the first the most.
@@ -93,6 +95,7 @@ func newTally() *tally {
 func (t *tally) add(out *Output) {
 	r := &t.report
 	r.Rows++
+	r.Simulated = r.Simulated || out.Simulated
 	switch {
 	case out.Failed():
 		r.Failed++

@@ -18,7 +18,7 @@ type BudgetLimits struct {
 
 // budgetWrapUpShare is the percentage of a budget that is kept for the last turns
 // of the runs under way: little, because only the last few of many runs need it.
-const budgetWrapUpShare = 5
+const budgetWrapUpShare = 2
 
 // NewBudget makes a budget of which nothing is spent.
 func NewBudget(limits BudgetLimits) *Budget {
@@ -34,6 +34,22 @@ func (b *Budget) Spent() (tokens int64, costUSD float64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return int64(a.tokens.spent), a.cost.spent
+}
+
+// Fits reports whether so many tokens and US dollars more are within what ordinary
+// calls may use, or the bound that they would meet. It reserves nothing.
+func (b *Budget) Fits(tokens int64, costUSD float64) (bool, events.Limit) {
+	a := b.account
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	within := func(l ledger, n float64) bool { return l.bound == 0 || l.spent+n <= l.bound*a.share/100 }
+	switch {
+	case !within(a.tokens, float64(tokens)):
+		return false, a.tokensName
+	case !within(a.cost, costUSD):
+		return false, a.costName
+	}
+	return true, ""
 }
 
 // Met gives the bound that refused a call, "" while none did.

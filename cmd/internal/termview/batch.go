@@ -122,6 +122,9 @@ func BatchReport(r batch.Report, theme Theme) []string {
 	default:
 		head = theme.good(signDone + " " + head)
 	}
+	if r.Simulated {
+		head += " · SIMULATED"
+	}
 	lines := []string{head}
 	if r.Stop != nil && r.Left != 0 {
 		lines = append(lines, "  stopped: "+Line(r.Stop.Message))

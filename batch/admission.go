@@ -1,0 +1,71 @@
+package batch
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/convene-run/convene/events"
+)
+
+const (
+	// admissionInterval is how often a batch looks whether there is room for another
+	// row: far shorter than a call.
+	admissionInterval = 10 * time.Millisecond
+	// probeRows is how many rows of a bounded batch run before one has shown what a row
+	// takes: enough to learn it soon, few enough not to spend the bound on beginnings.
+	probeRows = 8
+	// headroom is the share of a bound that is left free when a row is started: rows
+	// differ, and calls reserve more than they use.
+	headroom = 0.03
+)
+
+// crowded reports whether calls wait for an endpoint: another row would only wait
+// too, and hold memory meanwhile.
+func (b *Batch) crowded() bool {
+	if b.config.Limiters == nil {
+		return false
+	}
+	for _, state := range b.config.Limiters() {
+		if state.Waiting > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// affordable reports whether the budget has room for another row, if it takes what
+// rows took so far: rows that would be cut short are better left for a higher bound.
+// Where nothing is under way and there is no room, the batch is stopped.
+func (b *Batch) affordable() bool {
+	if b.config.MaxCostUSD == 0 && b.config.MaxTokens == 0 {
+		return true
+	}
+	b.mu.Lock()
+	running, done := float64(b.admitted-b.ended), float64(b.tally.report.Rows-b.tally.report.Failed)
+	tokens, cost := float64(b.tally.report.Usage.Total()), 0.0
+	if b.tally.report.CostUSD != nil {
+		cost = *b.tally.report.CostUSD
+	}
+	b.mu.Unlock()
+	if done == 0 {
+		if ok, limit := b.budget.Fits(0, 0); !ok {
+			b.outOfBudget(limit)
+		}
+		return running < probeRows
+	}
+	spentTokens, spentCost := b.budget.Spent()
+	// What rows under way have used is spent already.
+	toCome := func(mean, used float64) float64 { return max(mean, (running+1)*mean-used) }
+	ok, limit := b.budget.Fits(
+		int64(toCome(tokens/done, float64(spentTokens)-tokens)+headroom*float64(b.config.MaxTokens)),
+		toCome(cost/done, spentCost-cost)+headroom*b.config.MaxCostUSD)
+	if !ok && running == 0 {
+		b.outOfBudget(limit)
+	}
+	return ok
+}
+
+func (b *Batch) outOfBudget(limit events.Limit) {
+	tokens, cost := b.budget.Spent()
+	b.drain(Stop{StopBudget, fmt.Sprintf("%d tokens and $%.4f are spent: another row would meet the bound of the batch (%s)", tokens, cost, limit)})
+}

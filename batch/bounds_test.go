@@ -1,0 +1,126 @@
+package batch_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/convene-run/convene/batch"
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/llm"
+	"github.com/convene-run/convene/llm/openai"
+	"github.com/convene-run/convene/llm/sim"
+	"github.com/convene-run/convene/runner"
+	"github.com/convene-run/convene/team"
+)
+
+// priced is a runner whose simulated model costs what the server says it does.
+func priced(t testing.TB, log events.Log, baseURL string) *runner.Runner {
+	t.Helper()
+	prices, err := llm.ParsePrices([]byte(`{"models": {"sim/*": {"input": 1, "cached_input": 0.5, "output": 4}}}`))
+	require.NoError(t, err)
+	client := openai.New(openai.Config{Provider: "sim", BaseURL: baseURL, APIKey: "key"})
+	r, err := runner.New(runner.Config{Log: log, Models: oneClient{client: client}, Prices: prices})
+	require.NoError(t, err)
+	return r
+}
+
+// Proves R74: the bound of a batch's cost holds by the server's own count, and is
+// used; runs at the bound wrap up, and a higher bound goes on with the rest.
+func TestMaxCostHoldsAndIsUsed(t *testing.T) {
+	model, baseURL := serve(t, sim.Options{
+		FirstToken: time.Millisecond, Price: sim.Price{Input: 1, CachedInput: 0.5, Output: 4},
+	})
+	log, files := events.NewMemory(), batch.Files{Input: write(t, "in.jsonl", requests(200)...), Output: filepath.Join(t.TempDir(), "out.jsonl")}
+	config := batch.Config{Runner: priced(t, log, baseURL), Team: parse(t, leanTeam), Concurrency: 16, MaxCostUSD: 1}
+	report, err := run(t, files, config)
+	require.NoError(t, err)
+	require.Equal(t, batch.StopBudget, report.Stop.Kind)
+	require.Greater(t, report.Left, 0)
+	spent := model.Report().CostUSD
+	t.Logf("spent %.4f by the server's count, %.4f by ours; %+v", spent, *report.CostUSD, report.Causes)
+	require.Greater(t, spent, 0.90)
+	require.LessOrEqual(t, spent, 1.0)
+	require.Equal(t, report.Rows, report.Completed, "no row is started that would be cut short")
+
+	// The same bound again starts nothing; a higher one goes on.
+	again, err := run(t, files, config)
+	require.NoError(t, err)
+	require.Equal(t, report.Rows, again.Rows)
+	config.MaxCostUSD = 2
+	report, err = run(t, files, config)
+	require.NoError(t, err)
+	require.Greater(t, model.Report().CostUSD, 1.8)
+	require.LessOrEqual(t, model.Report().CostUSD, 2.0)
+	require.Greater(t, report.Rows, again.Rows)
+}
+
+// At a bound that nobody could foresee runs wrap up, and the rows say so.
+func TestRunsWrapUpAtTheBatchsBound(t *testing.T) {
+	model, baseURL := serve(t, sim.Options{Price: sim.Price{Input: 1, CachedInput: 0.5, Output: 4}})
+	files := batch.Files{Input: write(t, "in.jsonl", requests(20)...), Output: filepath.Join(t.TempDir(), "out.jsonl")}
+	report, err := run(t, files, batch.Config{
+		Runner: priced(t, events.NewMemory(), baseURL), Team: parse(t, leanTeam), Concurrency: 16, MaxCostUSD: 0.06,
+	})
+	require.NoError(t, err)
+	require.Equal(t, batch.StopBudget, report.Stop.Kind)
+	require.LessOrEqual(t, model.Report().CostUSD, 0.06)
+	require.Greater(t, report.Degraded+report.Failed, 0)
+	for _, out := range outputs(t, files.Output) {
+		if out.Status != events.StatusCompleted {
+			require.Equal(t, string(team.LimitSharedCostUSD), out.Error.Kind)
+		}
+	}
+}
+
+// A bound of money is of no use where a model has no price: an error at the start.
+func TestUnpricedModelUnderABound(t *testing.T) {
+	prices, err := llm.ParsePrices([]byte(`{"models": {}}`))
+	require.NoError(t, err)
+	r, err := runner.New(runner.Config{Log: events.NewMemory(), Models: oneClient{client: sim.New(sim.Options{})}, Prices: prices})
+	require.NoError(t, err)
+	_, err = batch.New(batch.Config{Runner: r, Team: solo(t), MaxCostUSD: 1})
+	require.ErrorContains(t, err, "the price of model sim/sim is unknown")
+}
+
+// A bound of tokens holds as one of money does.
+func TestMaxTokens(t *testing.T) {
+	files := batch.Files{Input: write(t, "in.jsonl", requests(200)...), Output: filepath.Join(t.TempDir(), "out.jsonl")}
+	c := config(t, events.NewMemory())
+	c.MaxTokens = 20_000
+	report, err := run(t, files, c)
+	require.NoError(t, err)
+	require.Equal(t, batch.StopBudget, report.Stop.Kind)
+	require.LessOrEqual(t, report.Usage.Total(), c.MaxTokens)
+	require.Greater(t, report.Usage.Total(), c.MaxTokens*8/10)
+}
+
+// Too many failures stop new rows; those under way come to their end.
+func TestMaxFailures(t *testing.T) {
+	lines := requests(1000)
+	for i := 0; i < len(lines); i += 20 {
+		lines[i] = fmt.Sprintf(`{"id":"r%d"}`, i)
+	}
+	in := write(t, "in.jsonl", lines...)
+	for _, test := range []struct {
+		bound string
+		most  int
+	}{{"3%", 4}, {"10", 11}} {
+		c, files := config(t, events.NewMemory()), batch.Files{Input: in, Output: filepath.Join(t.TempDir(), "out.jsonl")}
+		var err error
+		c.MaxFailures, err = batch.ParseMaxFailures(test.bound)
+		require.NoError(t, err)
+		require.Equal(t, test.bound, c.MaxFailures.String())
+		report, err := run(t, files, c)
+		require.NoError(t, err)
+		require.Equal(t, batch.StopFailures, report.Stop.Kind)
+		require.GreaterOrEqual(t, report.Failed, test.most)
+		require.LessOrEqual(t, report.Failed, test.most+c.Concurrency+batch.DefaultConcurrency)
+		require.Greater(t, report.Left, 0)
+		require.Len(t, outputs(t, files.Output), report.Rows, "rows under way were brought to their end")
+		require.Zero(t, report.Suspended)
+	}
+}
