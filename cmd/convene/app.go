@@ -12,10 +12,11 @@ import (
 // app is what every command works with: the process's surroundings, so that tests
 // can give others.
 type app struct {
-	in         io.Reader
-	out, err   io.Writer
-	env        func(string) string
-	interrupts <-chan os.Signal
+	in       io.Reader
+	out, err io.Writer
+	env      func(string) string
+	// interrupts gives ^C and termination to whoever calls it.
+	interrupts func() <-chan os.Signal
 
 	flags globalFlags
 	// running is set once a command has taken its arguments: errors before that are

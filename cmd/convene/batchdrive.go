@@ -31,6 +31,7 @@ type batchEnd struct {
 }
 
 func (d *batchDriver) drive(ctx context.Context) error {
+	interrupts := d.app.interrupts()
 	ended := make(chan batchEnd, 1)
 	go func() {
 		report, err := d.job.Run(ctx)
@@ -49,7 +50,7 @@ func (d *batchDriver) drive(ctx context.Context) error {
 		case <-ticker.C:
 		case <-d.drained:
 			d.job.Halt()
-		case <-d.app.interrupts:
+		case <-interrupts:
 			if d.interrupt(); d.interrupted > 1 {
 				left = time.After(leaveTime)
 			}

@@ -38,15 +38,6 @@ func (a *app) doctor(ctx context.Context, model, baseURL string) error {
 	if err != nil {
 		return usage(err)
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go func() {
-		select {
-		case <-a.interrupts:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
 	failed := false
 	for _, target := range route {
 		fmt.Fprintf(a.out, "%s, model %s\n", termview.Line(target.Endpoint.Name), termview.Line(target.Model))

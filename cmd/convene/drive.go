@@ -104,17 +104,26 @@ func (d *driver) show(run *runner.Run, after events.Seq) error {
 			return err
 		}
 	}
-	if d.flags.output != "" && result.Status.Over() {
-		if err := writeOutput(d.flags.output, []byte(termview.Markdown(current))); err != nil {
-			return err
-		}
-	}
+	err = d.write(current)
 	d.app.printEnd(current)
+	if err != nil {
+		return err
+	}
 	d.watched.linger()
 	if code := codeOf(result, f.interrupted > 0); code != exitDone {
 		return &exitError{code: code}
 	}
 	return nil
+}
+
+// write gives the result to the file that is wanted. A run without a result leaves
+// the file as it is.
+func (d *driver) write(run *thread.Run) error {
+	text := termview.Markdown(run)
+	if d.flags.output == "" || text == "" || !run.Status.Over() {
+		return nil
+	}
+	return writeOutput(d.flags.output, []byte(text))
 }
 
 // views chooses how the run is shown.

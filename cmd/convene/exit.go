@@ -93,7 +93,7 @@ func (a *app) report(command *cobra.Command, err error) int {
 			return code
 		}
 	}
-	text := termview.Text(explain(err))
+	text := termview.Text(err.Error())
 	fmt.Fprintf(a.err, "convene: %s\n", text)
 	if code == exitUsage && !a.running && command != nil {
 		fmt.Fprintf(a.err, "See `%s --help`.\n", command.CommandPath())
@@ -101,14 +101,15 @@ func (a *app) report(command *cobra.Command, err error) int {
 	return code
 }
 
-// explain puts errors that callers branch on into words for a person.
-func explain(err error) string {
+// heldBy puts into words for a person that another process drives what they named;
+// next is what they can do. Other errors pass.
+func heldBy(err error, what, next string) error {
 	var held *events.HeldError
-	if errors.As(err, &held) {
-		return fmt.Sprintf("another process drives this run: %s, since %s. It was left alone; `convene cancel RUN` asks it to end",
-			held.Owner, held.Since.Local().Format(time.DateTime))
+	if !errors.As(err, &held) {
+		return err
 	}
-	return err.Error()
+	return fmt.Errorf("%s was left alone: %s drives it, since %s. %s (%w)",
+		what, held.Owner, held.Since.Local().Format(time.DateTime), next, events.ErrHeld)
 }
 
 // unknownCommand refuses words that are no command.

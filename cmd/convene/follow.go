@@ -84,6 +84,7 @@ func (f *follower) follow() (runner.Result, error) {
 func (f *follower) loop(steps <-chan step) error {
 	ticker := time.NewTicker(tickInterval)
 	defer ticker.Stop()
+	interrupts := f.app.interrupts()
 	for {
 		select {
 		case s, ok := <-steps:
@@ -97,7 +98,7 @@ func (f *follower) loop(steps <-chan step) error {
 			if err := f.tick(now); err != nil {
 				return err
 			}
-		case <-f.app.interrupts:
+		case <-interrupts:
 			if err := f.interrupt(); err != nil {
 				return err
 			}

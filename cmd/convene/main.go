@@ -13,8 +13,14 @@ import (
 )
 
 func main() {
-	interrupts := make(chan os.Signal, 2) // the second ^C must not be lost
-	signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM)
 	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr, env: os.Getenv, interrupts: interrupts}
 	os.Exit(a.main(os.Args[1:]))
+}
+
+// interrupts takes ^C and termination over from the system, for a command that has
+// something to put in order first. Until then they end the process.
+func interrupts() <-chan os.Signal {
+	signals := make(chan os.Signal, 2) // the second ^C must not be lost
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	return signals
 }

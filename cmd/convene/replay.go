@@ -73,7 +73,7 @@ func (a *app) replayInBrowser(ctx context.Context, name string, f watchFlags, sp
 }
 
 func (a *app) replay(ctx context.Context, name string, speed float64) error {
-	r := &replayer{app: a, speed: speed, thread: thread.New(), view: a.replayView()}
+	r := &replayer{interrupts: a.interrupts(), speed: speed, thread: thread.New(), view: a.replayView()}
 	err := a.eachRecorded(ctx, name, r.event)
 	if closeErr := r.view.close(); err == nil {
 		err = closeErr
@@ -152,10 +152,10 @@ func eachLine(r io.Reader, name string, do func(events.Envelope) error) error {
 
 // replayer shows recorded events at their pace.
 type replayer struct {
-	app    *app
-	speed  float64
-	thread *thread.Thread
-	view   view
+	interrupts <-chan os.Signal
+	speed      float64
+	thread     *thread.Thread
+	view       view
 }
 
 func (r *replayer) event(env events.Envelope) error {
@@ -176,7 +176,7 @@ func (r *replayer) event(env events.Envelope) error {
 func (r *replayer) wait(env events.Envelope) error {
 	run := r.thread.Current()
 	if r.speed == 0 || run == nil || env.Data.Kind() == events.KindRunResumed {
-		return nil
+		return r.interrupted()
 	}
 	from, begun := r.thread.Time, time.Now()
 	due := time.Duration(float64(env.Time.Sub(from)) / r.speed)
@@ -194,8 +194,18 @@ func (r *replayer) wait(env events.Envelope) error {
 		select {
 		case <-ticker.C:
 		case <-time.After(due - passed):
-		case <-r.app.interrupts:
+		case <-r.interrupts:
 			return &exitError{code: exitInterrupted}
 		}
+	}
+}
+
+// interrupted ends a replay that does not wait, between two events.
+func (r *replayer) interrupted() error {
+	select {
+	case <-r.interrupts:
+		return &exitError{code: exitInterrupted}
+	default:
+		return nil
 	}
 }

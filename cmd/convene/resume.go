@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/convene-run/convene/cmd/internal/termview"
 	"github.com/convene-run/convene/events"
 )
 
@@ -39,9 +40,10 @@ func (a *app) resume(ctx context.Context, args []string, f driveFlags) (err erro
 	if err != nil {
 		return err
 	}
+	id := termview.ShortID(summary.Run)
 	run, err := r.Resume(ctx, summary.Tenant, string(summary.Run))
 	if err != nil {
-		return beforeStart(err)
+		return beforeStart(heldBy(err, "run "+id, "`convene cancel "+id+"` asks it to end"))
 	}
 	return d.show(run, summary.LastSeq)
 }

@@ -86,7 +86,7 @@ func (a *app) run(c *cobra.Command, args []string, f *runFlags) (err error) {
 	}
 	run, err := r.Start(ctx, job)
 	if err != nil {
-		return beforeStart(err)
+		return beforeStart(heldBy(err, "thread "+f.thread, "wait for its run, or leave --thread out"))
 	}
 	return d.show(run, 0)
 }

@@ -85,14 +85,15 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 		return errors.Join(err, dash.stop())
 	}
 	interrupted := true
+	interrupts := a.interrupts()
 	select {
-	case <-a.interrupts:
+	case <-interrupts:
 	case <-dash.ended:
 		interrupted = false
 	}
 	fmt.Fprintln(a.err, "parking the runs under way …")
 	go func() {
-		<-a.interrupts
+		<-interrupts
 		runs.park(0)
 	}()
 	runs.park(drainTime)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"slices"
 	"time"
 
@@ -67,21 +68,24 @@ func (a *app) sim(ctx context.Context, f simFlags) error {
 	if err != nil {
 		return usage(fmt.Errorf("%w. --addr names another address", err))
 	}
+	interrupts := a.interrupts()
 	fmt.Fprintf(a.err, "simulated model at http://%s/v1 – use it with: convene run --base-url http://%[1]s/v1 --model sim \"…\"\n", listener.Addr())
-	return a.serveSim(ctx, listener, sim.NewServer(f.options), f.report)
+	return a.serveSim(ctx, interrupts, listener, sim.NewServer(f.options), f.report)
 }
 
 // simGrace is how long replies under way may take to end after ^C.
 const simGrace = 2 * time.Second
 
-func (a *app) serveSim(ctx context.Context, listener net.Listener, model *sim.Server, report bool) error {
+func (a *app) serveSim(
+	ctx context.Context, interrupts <-chan os.Signal, listener net.Listener, model *sim.Server, report bool,
+) error {
 	server := &http.Server{Handler: model, ReadHeaderTimeout: 10 * time.Second}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
 	select {
 	case err := <-ended:
 		return err
-	case <-a.interrupts:
+	case <-interrupts:
 	case <-ctx.Done():
 	}
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), simGrace)

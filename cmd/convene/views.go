@@ -127,8 +127,8 @@ type plainView struct {
 	retries map[*agent.Live]time.Time
 }
 
-func (v *plainView) line(run *thread.Run, text string) error {
-	_, err := fmt.Fprintf(v.out, "%5s  %s\n", termview.Duration(run.Driven), text)
+func (v *plainView) line(run *thread.Run, now time.Time, text string) error {
+	_, err := fmt.Fprintf(v.out, "%5s  %s\n", termview.Duration(termview.Elapsed(run, now)), text)
 	return err
 }
 
@@ -137,7 +137,7 @@ func (v *plainView) event(run *thread.Run, env events.Envelope) error {
 		return nil
 	}
 	for _, text := range termview.Narrate(run, env) {
-		if err := v.line(run, text); err != nil {
+		if err := v.line(run, env.Time, text); err != nil {
 			return err
 		}
 	}
@@ -147,7 +147,7 @@ func (v *plainView) event(run *thread.Run, env events.Envelope) error {
 func (v *plainView) tick(run *thread.Run, now time.Time, notice string) error {
 	if notice != v.noticed {
 		v.noticed = notice
-		if err := v.line(run, notice); err != nil {
+		if err := v.line(run, now, notice); err != nil {
 			return err
 		}
 	}
@@ -157,7 +157,7 @@ func (v *plainView) tick(run *thread.Run, now time.Time, notice string) error {
 	for {
 		select {
 		case s := <-v.signals:
-			if err := v.line(run, termview.Heartbeat(s.DisplayName, s.Silent, s.Slow)); err != nil {
+			if err := v.line(run, now, termview.Heartbeat(s.DisplayName, s.Silent, s.Slow)); err != nil {
 				return err
 			}
 		default:
@@ -182,7 +182,7 @@ func (v *plainView) tellRetries(run *thread.Run, now time.Time) error {
 			continue
 		}
 		text := termview.Retrying(live.DisplayName, state.RetryAt.Sub(now), shortReason(state.RetryReason))
-		if err := v.line(run, text); err != nil {
+		if err := v.line(run, now, text); err != nil {
 			return err
 		}
 	}

@@ -67,7 +67,7 @@ func (w *watched) linger() {
 		return
 	}
 	fmt.Fprintln(w.app.err, "the dashboard stays until ^C")
-	<-w.app.interrupts
+	<-w.app.interrupts()
 }
 
 // stop parks what was started from the page, and ends the serving.
@@ -104,7 +104,7 @@ func (a *app) showFile(ctx context.Context, config web.Config, run string, f wat
 	}
 	fmt.Fprintln(a.err, "the dashboard stays until ^C")
 	select {
-	case <-a.interrupts:
+	case <-a.interrupts():
 	case <-dash.ended:
 	case <-ctx.Done():
 	}

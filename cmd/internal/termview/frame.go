@@ -53,16 +53,12 @@ type Activity struct {
 	Reason  string
 }
 
-// elapsed is the time that the run was driven, as the frame shows it.
-func (f Frame) elapsed() time.Duration {
-	if f.Run == nil {
-		return 0
+// Elapsed is the time that the run has been driven by now.
+func Elapsed(run *thread.Run, now time.Time) time.Duration {
+	if run.Status != events.StatusRunning {
+		return run.Driven
 	}
-	driven := f.Run.Driven
-	if f.Run.Status == events.StatusRunning {
-		driven += max(0, f.Now.Sub(f.Run.Thread().Time))
-	}
-	return driven
+	return run.Driven + max(0, now.Sub(run.Thread().Time))
 }
 
 // Activities tells from the log alone who is at work: what is known of a run that

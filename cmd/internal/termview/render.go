@@ -41,7 +41,7 @@ func Render(f Frame, theme Theme) []string {
 
 // header answers whether it goes well: request, status, time, progress, cost.
 func header(f Frame, theme Theme, width int) []string {
-	parts := []string{theme.status(f.Run.Status) + " " + theme.strong(Duration(f.elapsed()))}
+	parts := []string{theme.status(f.Run.Status) + " " + theme.strong(Duration(Elapsed(f.Run, f.Now)))}
 	if f.Run.Tasks > 0 {
 		parts = append(parts, fmt.Sprintf("%d/%d tasks", f.Run.FinishedTasks, f.Run.Tasks))
 	}

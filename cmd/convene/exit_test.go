@@ -1,0 +1,45 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/runner"
+	"github.com/convene-run/convene/team"
+)
+
+// Proves R74: how a run ended is its exit code, the worst thing first.
+func TestExitCodes(t *testing.T) {
+	for _, c := range []struct {
+		result      runner.Result
+		interrupted bool
+		want        int
+	}{
+		{runner.Result{Status: events.StatusCompleted}, false, 0},
+		{runner.Result{Status: events.StatusCompleted}, true, 0},
+		{runner.Result{Status: events.StatusCompleted, Limit: team.LimitMaxTasks}, false, 0},
+		{runner.Result{Status: events.StatusFailed}, false, 1},
+		{runner.Result{Status: events.StatusFailed, Limit: team.LimitMaxTokens}, true, 1},
+		{runner.Result{Status: events.StatusCancelled}, false, 1},
+		{runner.Result{Status: events.StatusRunning}, false, 1},
+		{runner.Result{Status: events.StatusDegraded}, false, 3},
+		{runner.Result{Status: events.StatusDegraded, Limit: team.LimitMaxTasks}, false, 3},
+		{runner.Result{Status: events.StatusDegraded, Limit: team.LimitMaxTokens}, false, 4},
+		{runner.Result{Status: events.StatusDegraded, Limit: team.LimitMaxCostUSD}, false, 4},
+		{runner.Result{Status: events.StatusDegraded, Limit: team.LimitMaxTime}, true, 4},
+		{runner.Result{Status: events.StatusAwaitingInput}, false, 5},
+		{runner.Result{Status: events.StatusAwaitingInput}, true, 130},
+		{runner.Result{Status: events.StatusSuspended}, true, 130},
+	} {
+		require.Equal(t, c.want, codeOf(c.result, c.interrupted), "%+v", c)
+	}
+}
+
+func TestEdits(t *testing.T) {
+	require.Equal(t, 0, edits("team", "team"))
+	require.Equal(t, 1, edits("team", "tam"))
+	require.Equal(t, 2, edits("modle", "model"))
+	require.Equal(t, 4, edits("", "team"))
+}
