@@ -405,6 +405,31 @@ func TestCompactedRunResumes(t *testing.T) {
 	require.Contains(t, script.Requests(alpha)[3].Messages[2].Content, "I wrote a")
 }
 
+// A stop during a compaction parks the run, like one at any other time.
+func TestStopDuringCompaction(t *testing.T) {
+	tooLong := &llm.Error{Kind: llm.ErrContextLength, Message: "too long"}
+	log := events.NewMemory()
+	script := llmtest.Script(t, ordinary()[0], llmtest.Agent(alpha,
+		llmtest.Calls("", write("a", "A")), llmtest.Fails(tooLong), llmtest.Fails(tooLong), llmtest.Says("I wrote a"),
+		llmtest.Calls("", complete(1)), llmtest.Says("Did it")))
+	held := make(chan struct{})
+	client := stage(script, alpha, 3, func(ctx context.Context, req llm.Request, yield func(llm.Delta, error) bool) {
+		require.Equal(t, events.ModelCallID("d1.2c"), req.Call)
+		close(held)
+		<-ctx.Done()
+		yield(llm.Delta{}, ctx.Err())
+	})
+	run := start(t, owned(t, log, client, "driver"))
+	<-held
+	run.Stop()
+	p := parked(t, log, run)
+	require.Equal(t, events.StatusSuspended, p.Status)
+	require.Empty(t, p.outcomes())
+	resumed, err := owned(t, log, script, "other").Resume(t.Context(), "", string(run.ID()))
+	require.NoError(t, err)
+	ended(t, log, resumed).completed(t)
+}
+
 // What an agent meets while its run is being cancelled closes it, and nothing else.
 func TestFailureOfCancelledRun(t *testing.T) {
 	bad := &llm.Error{Kind: llm.ErrBadRequest, Message: "refused"}

@@ -2,11 +2,9 @@ package runner_test
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -207,27 +205,4 @@ func (p played) met(t testing.TB, limit events.Limit) events.LimitReached {
 	require.NotZero(t, e.Value)
 	require.NotEmpty(t, e.Consequence)
 	return e
-}
-
-// encode is how a request looks to a prompt cache: tools, then messages.
-func encode(t testing.TB, req llm.Request) (prefix string, messages []string) {
-	t.Helper()
-	tools, err := json.Marshal(req.Tools)
-	require.NoError(t, err)
-	for _, m := range req.Messages {
-		body, err := json.Marshal(m)
-		require.NoError(t, err)
-		messages = append(messages, string(body))
-	}
-	return string(tools), messages
-}
-
-// soon fails the test where the channel does not close.
-func soon(t testing.TB, what string, done <-chan struct{}) {
-	t.Helper()
-	select {
-	case <-done:
-	case <-time.After(20 * time.Second):
-		require.Fail(t, "hangs: "+what)
-	}
 }
