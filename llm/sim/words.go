@@ -19,7 +19,9 @@ var (
 	machinery = regexp.MustCompile(`(?i)\b(specialists?|agents?|tasks?|ids?|dispatch\w*|calls?|wait\w*|blocks?|returns?|message|summary|team|tool|board|document|runs?|parallel|you|your|them|it|until|ends|when|answers?)\b`)
 	// lead is what stands before the thing itself in a phrase of a description: a verb
 	// ("Weighs the findings"), a preposition, an article.
-	lead = regexp.MustCompile(`(?i)^(?:\w{3,}s\s+(?:for\s+)?)?(?:(?:with|in|on|of|to|for|by|at|the|an?|from|what|their|its)\s+)*`)
+	lead = regexp.MustCompile(`(?i)^(?:\w{3,}s\s+(?:for\s+)?)?(?:(?:within|with|in|on|of|to|for|by|at|the|an?|from|what|their|its)\s+)*`)
+	// trail is what a phrase that was cut in two may end with.
+	trail = regexp.MustCompile(`(?i)(?:\s+(?:within|with|in|on|of|to|for|by|at|the|an?|from|their|its))+$`)
 	// noThing are phrases that name nothing.
 	noThing  = regexp.MustCompile(`(?i)^(?:where|what|how|that|which|who|when|says?|compares|calculates|finds|writes|checks|looks|gathers|weighs|plans)\b`)
 	taskTail = regexp.MustCompile(`(?i)(?:,?\s+(?:for\s+)?days?\s+\d+.*|\s*\([^)]*\)\s*)$`)
@@ -82,6 +84,7 @@ func aspects(name, description string) []string {
 			if rest := lead.ReplaceAllString(phrase, ""); rest != "" {
 				phrase = rest
 			}
+			phrase = trail.ReplaceAllString(phrase, "")
 			n := len(strings.Fields(phrase))
 			if n > 0 && n <= 4 && len(phrase) > 3 && !machinery.MatchString(phrase) && !noThing.MatchString(phrase) && !strings.EqualFold(phrase, name) {
 				list = append(list, lowerFirst(phrase))
