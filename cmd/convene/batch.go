@@ -32,6 +32,7 @@ type batchFlags struct {
 	tokens      int64
 	rowTime     time.Duration
 	time        time.Duration
+	traffic     trafficFlags
 }
 
 func newBatchCommand(a *app) *cobra.Command {
@@ -61,6 +62,7 @@ end and parks their runs; ^C again leaves at once.`,
 			return a.batch(c, &f)
 		},
 	}
+	f.traffic.register(c)
 	flags := c.Flags()
 	flags.StringVarP(&f.files.Output, "output", "o", "", "file for the output rows, or - for standard output")
 	flags.StringVar(&f.format, "format", "", "format of IN: jsonl, csv or lines (default by its name)")
@@ -94,7 +96,12 @@ func (a *app) batch(c *cobra.Command, f *batchFlags) (err error) {
 		return usage(err)
 	}
 	models := a.models(f.baseURL)
-	d := &driver{app: a, models: models}
+	traffic, err := f.traffic.open(models)
+	if err != nil {
+		return usage(err)
+	}
+	defer func() { err = errors.Join(err, traffic.close(a)) }()
+	d := &driver{app: a, models: traffic.models, caller: traffic.caller}
 	if err := d.checkModels(runner.Job{Team: t, Model: f.model}); err != nil {
 		return usage(err)
 	}

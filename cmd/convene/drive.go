@@ -10,9 +10,9 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
+	"github.com/convene-run/convene/agent"
 	"github.com/convene-run/convene/cmd/internal/termview"
 	"github.com/convene-run/convene/events"
-	"github.com/convene-run/convene/llm/endpoint"
 	"github.com/convene-run/convene/runner"
 	"github.com/convene-run/convene/thread"
 )
@@ -37,8 +37,10 @@ func (f *driveFlags) register(c *cobra.Command) {
 type driver struct {
 	app   *app
 	flags driveFlags
-	// models finds the endpoints of models.
-	models *endpoint.Resolver
+	// models finds the endpoints of models, and caller makes the calls; nil is the
+	// ordinary way.
+	models runner.Models
+	caller agent.Caller
 	log    events.Log
 	level  zerolog.Level
 	beats  chan runner.Signal
@@ -68,7 +70,7 @@ func (d *driver) runner() (*runner.Runner, error) {
 	host, _ := os.Hostname() // only a name for people
 	d.beats = make(chan runner.Signal, heartbeatQueue)
 	r, err := runner.New(runner.Config{
-		Log: d.log, Models: d.models, Version: version(),
+		Log: d.log, Models: d.models, Caller: d.caller, Version: version(),
 		Owner: events.Owner(fmt.Sprintf("convene pid %d on %s", os.Getpid(), host)),
 		OnSignal: func(s runner.Signal) {
 			select {

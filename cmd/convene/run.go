@@ -15,12 +15,13 @@ import (
 // runFlags are those of `convene run` alone.
 type runFlags struct {
 	driveFlags
-	team   string
-	model  string
-	thread string
-	files  []string
-	solo   bool
-	limits limitFlags
+	team    string
+	model   string
+	thread  string
+	files   []string
+	solo    bool
+	limits  limitFlags
+	traffic trafficFlags
 }
 
 // limitFlags narrow or widen the team's limits; 0 leaves the team's.
@@ -52,6 +53,7 @@ at once. Either way convene resume continues it.`,
 		},
 	}
 	f.register(c)
+	f.traffic.register(c)
 	flags := c.Flags()
 	flags.StringVar(&f.team, "team", "", "team file, or name of a built-in team: "+names(team.BuiltinNames())+" (default "+team.DefaultName+")")
 	flags.StringVar(&f.model, "model", "", "model for every agent, as provider/name (default the team's, or CONVENE_MODEL)")
@@ -72,7 +74,12 @@ func (a *app) run(c *cobra.Command, args []string, f *runFlags) (err error) {
 	if err != nil {
 		return usage(err)
 	}
-	d := &driver{app: a, flags: f.driveFlags, models: a.models(f.baseURL)}
+	traffic, err := f.traffic.open(a.models(f.baseURL))
+	if err != nil {
+		return usage(err)
+	}
+	defer func() { err = errors.Join(err, traffic.close(a)) }()
+	d := &driver{app: a, flags: f.driveFlags, models: traffic.models, caller: traffic.caller}
 	if err := d.checkModels(job); err != nil {
 		return usage(err)
 	}

@@ -208,3 +208,27 @@ func TestRecorderKeepsItsFirstError(t *testing.T) {
 	require.NoError(t, err)
 	require.ErrorContains(t, recorder.Err(), "disk full")
 }
+
+// Parallel agents read each other's work in the order of the moment.
+func TestReplayForgivesOtherToolResults(t *testing.T) {
+	with := func(result string) llm.Request {
+		req := request("s", "go")
+		req.Messages = append(req.Messages,
+			events.Message{Role: events.RoleAssistant, ToolCalls: []events.ToolCall{{ID: "c1", Name: "look", Arguments: "{}"}}},
+			events.Message{Role: events.RoleTool, ToolCallID: "c1", Content: result})
+		return req
+	}
+	var file bytes.Buffer
+	recorder := llmtest.Record(llmtest.Script(t, llmtest.Agent("", llmtest.Says("one"), llmtest.Says("two"))), &file)
+	for _, result := range []string{"first", "second"} {
+		_, _, _, _ = collect(recorder, with(result))
+	}
+	player, err := llmtest.Replay(&file)
+	require.NoError(t, err)
+	for _, step := range [][2]string{{"second", "two"}, {"third", "one"}, {"fourth", "two"}} {
+		text, _, _, err := collect(player, with(step[0]))
+		require.NoError(t, err)
+		require.Equal(t, step[1], text)
+	}
+	require.Equal(t, "m", player.Sources()[0].Model)
+}

@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"sync"
 	"time"
 
+	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/llm"
 )
 
@@ -20,10 +22,12 @@ const maxLineBytes = 64 << 20
 // Player is a client that answers from a recording. Safe for concurrent use.
 type Player struct {
 	all []exchange
+	// exact and alike give the places of equal requests, and of those that are equal
+	// but for the results of tools.
+	exact, alike map[string][]int
 
-	// mu guards left.
-	mu   sync.Mutex
-	left map[string][]exchange
+	mu     sync.Mutex // guards played
+	played []bool
 }
 
 var _ llm.Client = (*Player)(nil)
@@ -31,8 +35,12 @@ var _ llm.Client = (*Player)(nil)
 // Replay reads a recording. Its requests find their replies by content, in any
 // order; a request that was recorded several times gets its replies in the order
 // recorded, and the last one from then on.
+//
+// Agents that work at the same time see each other's work in another order every
+// time, so the results of tools need not be the recorded ones; an equal request is
+// preferred.
 func Replay(recording io.Reader) (*Player, error) {
-	p := &Player{left: map[string][]exchange{}}
+	p := &Player{exact: map[string][]int{}, alike: map[string][]int{}}
 	lines := bufio.NewScanner(recording)
 	lines.Buffer(nil, maxLineBytes)
 	for n := 1; lines.Scan(); n++ {
@@ -47,8 +55,10 @@ func Replay(recording io.Reader) (*Player, error) {
 			return nil, fmt.Errorf("read recording line %d: it has neither a reply nor an error, or both", n)
 		}
 		e.Key = e.Request.key() // a line edited by hand is found by what it says now
-		p.all = append(p.all, e)
-		p.left[e.Key] = append(p.left[e.Key], e)
+		alike := e.Request.withoutResults().key()
+		p.exact[e.Key] = append(p.exact[e.Key], len(p.all))
+		p.alike[alike] = append(p.alike[alike], len(p.all))
+		p.all, p.played = append(p.all, e), append(p.played, false)
 	}
 	if err := lines.Err(); err != nil {
 		return nil, fmt.Errorf("read recording: %w", err)
@@ -80,18 +90,52 @@ func (p *Player) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Delt
 	}
 }
 
+// Source is a model that was recorded, and where.
+type Source struct{ Provider, Model string }
+
+// Sources lists the models that were recorded, in the order of their first reply.
+func (p *Player) Sources() []Source {
+	var all []Source
+	for _, e := range p.all {
+		source := Source{e.Provider, e.Request.Model}
+		if !slices.Contains(all, source) {
+			all = append(all, source)
+		}
+	}
+	return all
+}
+
 func (p *Player) take(req llm.Request) (exchange, bool) {
-	key := recorded(req).key()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	list := p.left[key]
-	if len(list) == 0 {
+	asked := recorded(req)
+	places := p.exact[asked.key()]
+	if len(places) == 0 {
+		places = p.alike[asked.withoutResults().key()]
+	}
+	if len(places) == 0 {
 		return exchange{}, false
 	}
-	if len(list) > 1 {
-		p.left[key] = list[1:]
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at := places[len(places)-1]
+	for _, place := range places {
+		if !p.played[place] {
+			at = place
+			break
+		}
 	}
-	return list[0], true
+	p.played[at] = true
+	return p.all[at], true
+}
+
+// withoutResults leaves out what tools answered.
+func (r recordedRequest) withoutResults() recordedRequest {
+	r.Messages = slices.Clone(r.Messages)
+	for i := range r.Messages {
+		if r.Messages[i].Role == events.RoleTool {
+			r.Messages[i].Content = ""
+		}
+	}
+	return r
 }
 
 func (e exchange) failure(req llm.Request) error {
