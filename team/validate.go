@@ -30,10 +30,18 @@ func ReservedIDs() []string {
 }
 
 var (
-	teamName  = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,39}$`)
-	agentID   = regexp.MustCompile(`^[a-z][a-z0-9_]{0,39}$`)
-	modelName = regexp.MustCompile(`^[^\s\p{C}]{1,200}$`)
+	teamName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,39}$`)
+	agentID  = regexp.MustCompile(`^[a-z][a-z0-9_]{0,39}$`)
+	// Its length is counted apart: repeated, the class takes megabytes to compile.
+	modelName = regexp.MustCompile(`^[^\s\p{C}]+$`)
 )
+
+// maxModelRunes bounds a model's name; the longest in use have below a hundred.
+const maxModelRunes = 200
+
+func isModelName(name string) bool {
+	return modelName.MatchString(name) && utf8.RuneCountInString(name) <= maxModelRunes
+}
 
 // Validate checks a team that has its defaults. It gives a *[FileError] with all
 // that is wrong. [Parse] has done so already.
@@ -117,7 +125,7 @@ func checkSpecialist(path string, s Specialist, found *problems) {
 }
 
 func checkModels(path, model string, fallbacks []string, temperature *float64, found *problems) {
-	if model != "" && !modelName.MatchString(model) {
+	if model != "" && !isModelName(model) {
 		found.add(path+".model", "%q is no model; write provider/name, such as openai/gpt-5", clip(model))
 	}
 	if len(fallbacks) > MaxFallbackModels {
@@ -126,7 +134,7 @@ func checkModels(path, model string, fallbacks []string, temperature *float64, f
 	for i, fallback := range fallbacks {
 		at := fmt.Sprintf("%s.fallback_models[%d]", path, i)
 		switch {
-		case !modelName.MatchString(fallback):
+		case !isModelName(fallback):
 			found.add(at, "%q is no model; write provider/name, such as openai/gpt-5", clip(fallback))
 		case fallback == model || slices.Contains(fallbacks[:i], fallback):
 			found.add(at, "model %q is tried already before; remove it here", fallback)
