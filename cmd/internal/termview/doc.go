@@ -9,10 +9,10 @@
 //
 //	painter := termview.NewPainter(os.Stderr)
 //	for frame := range frames {
-//		painter.Paint(termview.Render(frame, termview.Theme{Color: true}), frame.Width)
+//		painter.Paint(termview.Render(frame, theme), frame.Width)
 //	}
-//	painter.Clear()
-//	fmt.Println(termview.Summary(frame.Run, elapsed))
+//	painter.Clear(width)
+//	fmt.Println(strings.Join(termview.Summary(run, theme, width), "\n"))
 //
 // All text of models, tools and users passes [Line] or [Text] first: control
 // characters and escape sequences never reach the terminal.
