@@ -186,14 +186,7 @@ func (l *Loop) openExternal(tx *thread.Tx, handler External, call *thread.Call, 
 
 // external runs the call and records its result.
 func (l *Loop) external(ctx context.Context, handler External, in Invocation) error {
-	text, err := func() (text string, err error) {
-		defer func() {
-			if p := recover(); p != nil {
-				err = fmt.Errorf("%s failed inside: %v", in.Tool, p)
-			}
-		}()
-		return handler.Call(ctx, in)
-	}()
+	text, panicked, err := callSafely(ctx, handler, in)
 	if ctx.Err() != nil && errors.Is(context.Cause(ctx), ErrSuspended) {
 		return ErrSuspended
 	}
@@ -207,7 +200,17 @@ func (l *Loop) external(ctx context.Context, handler External, in Invocation) er
 			return
 		}
 		if call := turn.Call(in.Ref.Index); call != nil && !call.Done {
+			if panicked != nil {
+				result = l.panicked(tx, in, panicked)
+			}
 			l.finish(tx, in, result)
 		}
 	})
+}
+
+// callSafely runs the call; a panic in it is returned.
+func callSafely(ctx context.Context, handler External, in Invocation) (text string, panicked any, err error) {
+	defer func() { panicked = recover() }()
+	text, err = handler.Call(ctx, in)
+	return text, nil, err
 }

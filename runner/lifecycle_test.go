@@ -132,6 +132,38 @@ func TestCancelOfRunThatNobodyDrives(t *testing.T) {
 	require.ErrorIs(t, owned(t, log, nil, "other").Cancel(t.Context(), "", string(run.ID()), "again"), runner.ErrOver)
 }
 
+// A cancellation that crosses the end of its run hurts neither that run nor the next
+// of the thread.
+func TestCancelThatComesTooLate(t *testing.T) {
+	log := events.NewMemory()
+	p := playWith(t, runner.Config{Log: log, Models: oneClient{llmtest.Script(t, ordinary()...)}}, pair())
+	_, err := log.Post(t.Context(), p.key, events.Envelope{Run: p.Run, Data: events.CancelRequested{Reason: "late"}})
+	require.NoError(t, err)
+	again := job
+	again.Team, again.Thread = pair(), p.Thread
+	run, err := owned(t, log, llmtest.Script(t, ordinary()...), "driver").Start(t.Context(), again)
+	require.NoError(t, err)
+	result, err := run.Wait()
+	require.NoError(t, err)
+	require.Equal(t, events.StatusCompleted, result.Status, result.Reason)
+}
+
+// What a person says to a run under way reaches its facilitator with the next turn.
+func TestMessageToARunUnderWay(t *testing.T) {
+	log := events.NewMemory()
+	script := llmtest.Script(t, ordinary()...)
+	client := gate(script, alpha)
+	run := start(t, owned(t, log, client, "driver"))
+	<-client.entered
+	_, err := log.Post(t.Context(), run.Key(), events.Envelope{Run: run.ID(), Data: events.UserMessage{Content: "And sushi"}})
+	require.NoError(t, err)
+	close(client.open)
+	ended(t, log, run).completed(t)
+	messages := script.Requests(boss)[2].Messages
+	require.Equal(t, "And sushi", messages[len(messages)-1].Content)
+	require.Equal(t, "Did it", messages[len(messages)-2].Content)
+}
+
 // A cancellation that came while nobody drove the run is the first thing a resume
 // heeds: no model is asked.
 func TestResumeHeedsCancellation(t *testing.T) {

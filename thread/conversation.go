@@ -15,6 +15,8 @@ type Conversation struct {
 	messages []events.Message
 	turns    int
 	turn     *Turn
+	// held are what people said while calls of the turn lacked results.
+	held []events.Message
 	empty    int
 	nudges   map[string]nudge
 	finish   events.FinishReason
@@ -109,7 +111,7 @@ func (c *Conversation) modelCalled(e events.ModelCalled) error {
 	c.finish = e.Reply.FinishReason
 	if e.Reply.Empty() {
 		c.empty++
-		c.turn = nil
+		c.endTurn()
 		return nil
 	}
 	c.empty = 0
@@ -205,12 +207,23 @@ func (c *Conversation) settle() {
 			Role: events.RoleTool, Content: c.turn.Calls[i].Result, ToolCallID: c.turn.Calls[i].ID,
 		})
 	}
-	c.turn = nil
+	c.endTurn()
+}
+
+// endTurn makes room for what was said meanwhile.
+func (c *Conversation) endTurn() {
+	c.messages = append(c.messages, c.held...)
+	c.turn, c.held = nil, nil
 }
 
 func (c *Conversation) say(e events.UserMessage) error {
+	message := events.Message{Role: events.RoleUser, Content: e.Content}
 	if c.turn != nil {
-		return fmt.Errorf("a message between the calls of %s and their results", c.turn.ID)
+		if e.Synthetic {
+			return fmt.Errorf("a message between the calls of %s and their results", c.turn.ID)
+		}
+		c.held = append(c.held, message)
+		return nil
 	}
 	if e.Synthetic {
 		if c.nudges == nil {
@@ -218,7 +231,7 @@ func (c *Conversation) say(e events.UserMessage) error {
 		}
 		c.nudges[e.Reason] = nudge{count: c.nudges[e.Reason].count + 1, turn: c.turns}
 	}
-	c.messages = append(c.messages, events.Message{Role: events.RoleUser, Content: e.Content})
+	c.messages = append(c.messages, message)
 	return nil
 }
 

@@ -109,6 +109,9 @@ var ErrCancelled = errors.New("the run is cancelled")
 
 func (r *Run) apply(env events.Envelope) error {
 	if r.Cancelled && !closing[env.Data.Kind()] {
+		if posted(env.Data) {
+			return nil
+		}
 		return ErrCancelled
 	}
 	if _, resumed := env.Data.(events.RunResumed); !resumed {
@@ -161,6 +164,9 @@ func (r *Run) apply(env events.Envelope) error {
 func (r *Run) converse(env events.Envelope) error {
 	conv := r.Conversation(env.Dispatch)
 	if conv == nil {
+		if posted(env.Data) {
+			return nil
+		}
 		return fmt.Errorf("no dispatch %s", env.Dispatch)
 	}
 	switch e := env.Data.(type) {

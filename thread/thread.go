@@ -62,6 +62,9 @@ func (t *Thread) apply(env events.Envelope) error {
 		return nil
 	}
 	run := t.Current()
+	if posted(env.Data) && (run == nil || run.ID != env.Run || run.Status.Over()) {
+		return nil // it came too late: the run that it is for has finished
+	}
 	if run == nil || run.ID != env.Run {
 		return fmt.Errorf("no run %s under way", env.Run)
 	}
@@ -69,6 +72,18 @@ func (t *Thread) apply(env events.Envelope) error {
 		return fmt.Errorf("run %s has finished", run.ID)
 	}
 	return run.apply(env)
+}
+
+// posted reports whether the event is of those that others than the driver of a run
+// say, at any moment: no state of the thread makes one wrong.
+func posted(event events.Event) bool {
+	switch e := event.(type) {
+	case events.CancelRequested:
+		return true
+	case events.UserMessage:
+		return !e.Synthetic
+	}
+	return false
 }
 
 // CallIDTaken reports whether a tool call of this thread already has the id.
