@@ -13,6 +13,8 @@ type Output struct {
 	Index  int           `json:"index"`
 	Status events.Status `json:"status"`
 	Answer string        `json:"answer"`
+	// Data is the answer as JSON where the team has an answer_schema.
+	Data json.RawMessage `json:"data,omitempty"`
 	// Document is the document as Markdown, without authors and ids.
 	Document string        `json:"document"`
 	Tasks    []events.Task `json:"tasks"`
@@ -65,7 +67,7 @@ func (f SinkFunc) Write(out Output) error { return f(out) }
 // outputOf gives the output of a run that is over.
 func outputOf(row *Row, result runner.Result) Output {
 	out := Output{
-		ID: row.ID, Index: row.Index, Status: result.Status, Answer: result.Answer, Document: result.Document,
+		ID: row.ID, Index: row.Index, Status: result.Status, Answer: result.Answer, Data: result.Data, Document: result.Document,
 		Tasks: result.Tasks, Usage: result.Usage, CostUSD: result.CostUSD, ModelCalls: result.ModelCalls,
 		DurationMS: result.Driven.Milliseconds(), RunID: result.Run, ThreadID: result.Thread,
 		Attempt: row.Attempt, Simulated: result.Simulated, Input: row.Input, position: row.position,

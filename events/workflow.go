@@ -100,6 +100,8 @@ type FinalAnswer struct {
 	// Fallback is set where no model wrote the answer: Content is then the
 	// document with attribution.
 	Fallback bool `json:"fallback,omitempty"`
+	// Structured is set where Content is JSON that fits the team's answer_schema.
+	Structured bool `json:"structured,omitempty"`
 }
 
 // Error records that something failed which nobody below could mend.

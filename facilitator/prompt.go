@@ -31,5 +31,10 @@ func render(text *template.Template, t *team.Team) (string, error) {
 		"DisplayName": t.Facilitator.DisplayName, "Prompt": strings.TrimSpace(t.Facilitator.Prompt),
 		"Specialists": t.Specialists, "MaxTasks": t.Limits.MaxTasks,
 	})
+	if len(t.AnswerSchema) > 0 {
+		b.WriteString("\n\nYour answer to the user, at the very end, is one JSON value that fits this JSON Schema, and nothing else, no text around it:\n")
+		b.Write(t.AnswerSchema)
+		b.WriteByte('\n')
+	}
 	return b.String(), err
 }

@@ -1,6 +1,7 @@
 package facilitator
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -16,6 +17,7 @@ const (
 	nudgeEmpty     = "empty_reply"
 	nudgeOpenTasks = "open_tasks"
 	nudgeWrapUp    = "wrap_up"
+	nudgeSchema    = "answer_schema"
 )
 
 // Role is what makes an agent the facilitator, or the only agent of a solo run.
@@ -24,11 +26,17 @@ type Role struct {
 	displayName string
 	limits      team.Limits
 	message     string
+	// read reads a structured answer; nil where the answer is text.
+	read func(text string) (json.RawMessage, error)
 }
 
 // NewRole gives the facilitator's role in a run; message is what it is asked.
 func NewRole(t *team.Team, message string) *Role {
-	return &Role{displayName: t.Facilitator.DisplayName, limits: t.Limits, message: message}
+	r := &Role{displayName: t.Facilitator.DisplayName, limits: t.Limits, message: message}
+	if len(t.AnswerSchema) > 0 {
+		r.read = t.Answer
+	}
+	return r
 }
 
 // Over reports whether the run has finished.
@@ -108,9 +116,34 @@ func (r *Role) Close(tx *thread.Tx, reply events.Reply) {
 			"Otherwise answer the user now and say what is missing.", tx.Run.Board.RenderTasks(open)))
 		return
 	}
+	if r.read != nil {
+		r.closeStructured(tx, reply)
+		return
+	}
 	tx.Emit(events.FacilitatorID, "", events.FinalAnswer{Content: reply.Text})
 	Finish(tx, Ending{})
 }
+
+// closeStructured takes an answer that fits the team's schema. What is wrong with
+// one that does not is said once; a second one fails the run.
+func (r *Role) closeStructured(tx *thread.Tx, reply events.Reply) {
+	conv := tx.Run.Facilitator
+	data, err := r.read(reply.Text)
+	switch {
+	case err == nil:
+		tx.Emit(events.FacilitatorID, "", events.FinalAnswer{Content: string(data), Structured: true})
+		Finish(tx, Ending{})
+	case conv.Nudges(nudgeSchema) == 0 && conv.Nudges(nudgeWrapUp) == 0:
+		r.nudge(tx, nudgeSchema, fmt.Sprintf("%v. Answer again, with one JSON value that fits the schema and nothing else.", err))
+	default:
+		tx.Emit(events.FacilitatorID, "", events.Error{Message: err.Error(), Code: codeAnswerSchema})
+		tx.Emit(events.FacilitatorID, "", events.FinalAnswer{Content: reply.Text})
+		Finish(tx, Ending{Failed: true, Reason: err.Error()})
+	}
+}
+
+// codeAnswerSchema is the code of the error of an answer that does not fit.
+const codeAnswerSchema = "answer_schema"
 
 // Fail ends the run without an answer of the model's: what the document holds, or the
 // specialists said, is the answer, with attribution.
@@ -135,5 +168,6 @@ func (r *Role) answerWithout(tx *thread.Tx, reason string) {
 	if ok || len(tx.Run.Dispatches) > 0 {
 		tx.Emit(events.FacilitatorID, "", events.FinalAnswer{Content: text, Fallback: true})
 	}
-	Finish(tx, Ending{Failed: !ok, Reason: reason})
+	// A fallback is text: it is no answer where one of a certain form was asked for.
+	Finish(tx, Ending{Failed: !ok || r.read != nil, Reason: reason})
 }

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"iter"
 	"sync"
@@ -54,6 +55,8 @@ type Result struct {
 	// Fallback is set where Answer is the document with attribution, because no model
 	// wrote one.
 	Fallback bool
+	// Data is the answer as JSON where the team has an answer_schema and it fits.
+	Data json.RawMessage
 	// Document is the document as Markdown, without authors and ids.
 	Document     string
 	Tasks        []events.Task
@@ -329,6 +332,9 @@ func resultOf(run *thread.Run) Result {
 	}
 	if run.FinalAnswer != nil {
 		result.Answer, result.Fallback = run.FinalAnswer.Content, run.FinalAnswer.Fallback
+		if run.FinalAnswer.Structured {
+			result.Data = json.RawMessage(result.Answer)
+		}
 	}
 	return result
 }

@@ -1,6 +1,7 @@
 package team
 
 import (
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -73,6 +74,10 @@ func (d *decoder) into(n *node, path string, target reflect.Value) {
 		d.limits(n, path, limits)
 		return
 	}
+	if raw, ok := target.Addr().Interface().(*rawValue); ok {
+		d.raw(n, path, raw)
+		return
+	}
 	switch target.Kind() {
 	case reflect.Pointer:
 		target.Set(reflect.New(target.Type().Elem()))
@@ -110,6 +115,19 @@ func (d *decoder) wants(n *node, path string, want kind) bool {
 		d.broke(path, "%s must be %s, not %s", path, want, n.kind)
 	}
 	return false
+}
+
+// raw takes a mapping as it is.
+func (d *decoder) raw(n *node, path string, target *rawValue) {
+	if !d.wants(n, path, kindMapping) {
+		return
+	}
+	text, err := json.Marshal(n.json())
+	if err != nil {
+		d.broke(path, "%s: %v", path, err)
+		return
+	}
+	*target = text
 }
 
 func (d *decoder) list(n *node, path string, target reflect.Value) {

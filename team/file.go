@@ -1,6 +1,7 @@
 package team
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,15 +14,19 @@ import (
 // fileTeam is a team file: its fields are the keys that a file may have, and
 // the JSON Schema is made of it.
 type fileTeam struct {
-	Name        string        `json:"name" jsonschema:"Name of the team: a lower-case letter, then lower-case letters, digits, - or _."`
-	DisplayName string        `json:"display_name,omitempty" jsonschema:"Name that people see. Defaults to the name in words."`
-	Description string        `json:"description,omitempty" jsonschema:"One line that says what the team is for."`
-	Request     string        `json:"request,omitempty" jsonschema:"Template of the message that the facilitator gets. {{request}} stands for the user's text; other names in double braces are filled from a batch row's vars. Defaults to {{request}}."`
-	Facilitator Facilitator   `json:"facilitator,omitempty" jsonschema:"The agent that plans, dispatches, consolidates and answers."`
-	Specialists []Specialist  `json:"specialists" jsonschema:"The agents that do the work, 1 to 20."`
-	Document    *fileDocument `json:"document,omitempty" jsonschema:"Layout of the shared document. Without it, agents name sections and slots as they need them."`
-	Limits      Limits        `json:"limits,omitempty" jsonschema:"Bounds of a run. Each has a default; convene team show prints them."`
+	Name         string        `json:"name" jsonschema:"Name of the team: a lower-case letter, then lower-case letters, digits, - or _."`
+	DisplayName  string        `json:"display_name,omitempty" jsonschema:"Name that people see. Defaults to the name in words."`
+	Description  string        `json:"description,omitempty" jsonschema:"One line that says what the team is for."`
+	Request      string        `json:"request,omitempty" jsonschema:"Template of the message that the facilitator gets. {{request}} stands for the user's text; other names in double braces are filled from a batch row's vars. Defaults to {{request}}."`
+	Facilitator  Facilitator   `json:"facilitator,omitempty" jsonschema:"The agent that plans, dispatches, consolidates and answers."`
+	Specialists  []Specialist  `json:"specialists" jsonschema:"The agents that do the work, 1 to 20."`
+	Document     *fileDocument `json:"document,omitempty" jsonschema:"Layout of the shared document. Without it, agents name sections and slots as they need them."`
+	Limits       Limits        `json:"limits,omitempty" jsonschema:"Bounds of a run. Each has a default; convene team show prints them."`
+	AnswerSchema rawValue      `json:"answer_schema,omitempty" jsonschema:"JSON Schema of the answer, an object. With it the answer is JSON: checked, mended once by the model, else the run fails."`
 }
+
+// rawValue is a value of the file as JSON.
+type rawValue json.RawMessage
 
 // fileDocument is either a layout by name or sections.
 type fileDocument struct {
@@ -50,7 +55,7 @@ func Parse(name string, src []byte) (*Team, error) {
 	t := Team{
 		Name: file.Name, DisplayName: file.DisplayName, Description: file.Description,
 		Request: file.Request, Facilitator: file.Facilitator, Specialists: file.Specialists,
-		Document: d.layout(file.Document), Limits: file.Limits, places: d.places,
+		Document: d.layout(file.Document), Limits: file.Limits, AnswerSchema: json.RawMessage(file.AnswerSchema), places: d.places,
 	}.WithDefaults()
 	d.addUnlessBroken(t.check())
 	if err := d.found.err(name, d.places); err != nil {

@@ -34,7 +34,8 @@ var schemaBytes = sync.OnceValue(func() []byte {
 func fileSchema() (*jsonschema.Schema, error) {
 	schema, err := jsonschema.For[fileTeam](&jsonschema.ForOptions{
 		TypeSchemas: map[reflect.Type]*jsonschema.Schema{
-			reflect.TypeFor[Limits](): {Type: "object"},
+			reflect.TypeFor[Limits]():   {Type: "object"},
+			reflect.TypeFor[rawValue](): {Type: "object"},
 		},
 	})
 	if err != nil {

@@ -1,6 +1,7 @@
 package team
 
 import (
+	"encoding/json"
 	"strings"
 
 	"github.com/convene-run/convene/document"
@@ -24,6 +25,8 @@ type Team struct {
 	Specialists []Specialist    `json:"specialists"`
 	Document    document.Layout `json:"document"`
 	Limits      Limits          `json:"limits"`
+	// AnswerSchema is the JSON Schema of the answer. Without it the answer is text.
+	AnswerSchema json.RawMessage `json:"answer_schema,omitempty"`
 
 	// places is where the file says each thing; nil unless the team was parsed.
 	places places

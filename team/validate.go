@@ -65,6 +65,7 @@ func (t *Team) check() problems {
 	t.checkFacilitator(&found)
 	t.checkSpecialists(&found)
 	t.checkLimits(&found)
+	t.checkAnswerSchema(&found)
 	return found
 }
 

@@ -35,7 +35,7 @@ func Samples() map[events.Kind]events.Event {
 			Status: events.StatusDegraded, Reason: "a task is open", Limit: "max_turns", MissingTasks: []events.TaskID{2},
 			Usage: usage, CostUSD: &cost, ModelCalls: 16, DrivenMS: 81234,
 		},
-		events.FinalAnswer{Content: "Day 1: …", Fallback: true},
+		events.FinalAnswer{Content: "Day 1: …", Fallback: true, Structured: true},
 		events.Error{Message: "the endpoint refuses the key", Code: "authentication"},
 		events.CancelRequested{Reason: "changed my mind"},
 		events.RunCancelled{Reason: "changed my mind"},

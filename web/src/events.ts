@@ -97,6 +97,7 @@ export interface FacilitatorMessage {
 export interface FinalAnswer {
   content: string;
   fallback?: boolean;
+  structured?: boolean;
 }
 
 export interface HistoryCompacted {
