@@ -49,7 +49,11 @@ fuzz: ## fuzz every decoder for FUZZTIME each
 
 .PHONY: bench
 bench: ## overhead, critical path and memory of whole runs, beside a bare loop
-	$(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) -timeout 30m ./internal/bench
+	$(GO) test -run '^$$' -bench 'Overhead|CriticalPath|Memory' -benchtime $(BENCHTIME) -timeout 30m ./internal/bench
+
+.PHONY: bench-limits
+bench-limits: ## rate limits as a server sees them: seven minutes
+	$(GO) test -run '^$$' -bench Limits -benchtime $(BENCHTIME) -timeout 30m ./internal/bench
 
 .PHONY: soak
 soak: ## what takes minutes: kill -9 at KILLS random moments

@@ -46,7 +46,7 @@ func BenchmarkMemory(b *testing.B) {
 		most, open := 0, 0
 		for deadline := time.Now().Add(3 * time.Minute); open < runs*streams && time.Now().Before(deadline); {
 			time.Sleep(100 * time.Millisecond)
-			open = reportOf(b, baseURL).InFlight
+			open = reportOf(b, baseURL, false).InFlight
 			most = max(most, resident(b))
 		}
 		require.Equal(b, runs*streams, open, "streams open at once")

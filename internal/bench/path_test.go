@@ -37,7 +37,7 @@ func criticalPath(b *testing.B, options sim.Options) {
 	for range max(b.N, 3) {
 		_, err := wholeRun(b.Context(), r, tm)
 		require.NoError(b, err)
-		runs := reportOf(b, baseURL).Runs
+		runs := reportOf(b, baseURL, false).Runs
 		report = runs[len(runs)-1]
 		ratios = append(ratios, report.ElapsedMS/report.CriticalPathMS)
 		reset(b, baseURL)
@@ -48,9 +48,14 @@ func criticalPath(b *testing.B, options sim.Options) {
 	b.ReportMetric(0, "ns/op")
 }
 
-func reportOf(tb testing.TB, baseURL string) (report sim.Report) {
+// reportOf asks the server for its report, with or without the single requests.
+func reportOf(tb testing.TB, baseURL string, records bool) (report sim.Report) {
 	tb.Helper()
-	resp, err := http.Get(strings.TrimSuffix(baseURL, "/v1") + "/sim/report?records=0")
+	address := strings.TrimSuffix(baseURL, "/v1") + "/sim/report"
+	if !records {
+		address += "?records=0"
+	}
+	resp, err := http.Get(address)
 	require.NoError(tb, err)
 	defer resp.Body.Close()
 	require.NoError(tb, json.NewDecoder(resp.Body).Decode(&report))
