@@ -78,3 +78,15 @@ func (l *Loop) interrupted(req llm.Request, t *turn) *llm.Completion {
 		Model: target.Model, Provider: target.Endpoint.Name, Attempts: 1,
 	}
 }
+
+// unwritten is what the document is expected to grow by before a last turn reads it,
+// in bytes: what specialists under way may still write.
+const unwritten = 8000
+
+// lastTurn guesses what the turn that wraps the run up would use: the history so
+// far, the document, an answer.
+func lastTurn(req llm.Request, documentBytes int) *events.Usage {
+	return &events.Usage{
+		InputTokens: tokens(requestBytes(req) + documentBytes + unwritten), OutputTokens: expectedOutputTokens, Estimated: true,
+	}
+}

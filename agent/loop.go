@@ -31,6 +31,8 @@ type Loop struct {
 	Live *Live
 
 	opening []events.Message
+	// last is what the last turn would use, for the agent that answers the user.
+	last *events.Usage
 	// outgrown is the turn whose request was refused as too long.
 	outgrown events.ModelCallID
 	group    *errgroup.Group
@@ -101,6 +103,9 @@ func (l *Loop) next(ctx context.Context) (NextStep, llm.Request, error) {
 			step = l.Role.Prepare(tx, conv, nil)
 			if _, stop := step.(Stop); !stop {
 				req = l.request(tx.Run, conv)
+				if l.ID == "" {
+					l.last = lastTurn(req, len(tx.Run.Document.RenderClean()))
+				}
 			}
 		})
 		if err != nil || !waiting {

@@ -107,6 +107,9 @@ type Estimate struct {
 	Usage events.Usage
 	// Target is the first that is asked.
 	Target llm.Target
+	// LastTurn is what the agent's last turn would use if it came next, nil for an
+	// agent that has none. It is kept back from all ordinary calls of the run.
+	LastTurn *events.Usage
 	// WrapUp draws on the share that is kept for the last turn.
 	WrapUp bool
 }

@@ -50,7 +50,7 @@ func (l *Loop) turn(ctx context.Context, req llm.Request, wrapUp bool) error {
 	}
 	l.Live.phase(PhaseQueued)
 	reservation, err := l.Governor.Admit(ctx, Estimate{
-		Usage: estimateUsage(req, events.Reply{}), Target: l.target(), WrapUp: wrapUp,
+		Usage: estimateUsage(req, events.Reply{}), Target: l.target(), LastTurn: l.last, WrapUp: wrapUp,
 	})
 	if err != nil {
 		return l.refused(err, wrapUp)

@@ -99,12 +99,29 @@ func missingWork(run *thread.Run, open []events.TaskID) string {
 	if len(open) == 0 {
 		return ""
 	}
-	var parts []string
+	type gap struct {
+		who events.AgentID
+		why string
+	}
+	var gaps []gap
+	tasks := map[gap][]events.TaskID{}
 	for _, id := range open {
 		task, _ := run.Board.Task(id)
-		part := fmt.Sprintf("task %d (%s)", id, task.AssignedTo)
-		if why := lastFailure(run, id); why != "" {
-			part += ": " + why
+		g := gap{task.AssignedTo, lastFailure(run, id)}
+		if tasks[g] == nil {
+			gaps = append(gaps, g)
+		}
+		tasks[g] = append(tasks[g], id)
+	}
+	var parts []string
+	for _, g := range gaps {
+		noun := "task"
+		if len(tasks[g]) > 1 {
+			noun = "tasks"
+		}
+		part := fmt.Sprintf("%s %s (%s)", noun, taskList(tasks[g]), g.who)
+		if g.why != "" {
+			part += ": " + g.why
 		}
 		parts = append(parts, part)
 	}

@@ -16,7 +16,10 @@ type account struct {
 	// turns may use all.
 	share float64
 
-	mu      sync.Mutex // guards what follows
+	mu sync.Mutex // guards what follows
+	// kept is what the last turn is expected to use, where that is known: it is kept
+	// back even where it is more than the share.
+	kept    amount
 	tokens  ledger
 	cost    ledger
 	pending int
@@ -39,9 +42,10 @@ func amountOf(usage events.Usage, costUSD *float64) amount {
 // ledger counts one resource against its bound; 0 is no bound.
 type ledger struct{ bound, spent, reserved float64 }
 
-// fits reports whether n fits into share percent of the bound.
-func (l *ledger) fits(n, share float64) bool {
-	return l.bound == 0 || l.spent+l.reserved+n <= l.bound*share/100
+// fits reports whether n fits into share percent of the bound and leaves what is
+// kept.
+func (l *ledger) fits(n, share, kept float64) bool {
+	return l.bound == 0 || l.spent+l.reserved+n <= min(l.bound*share/100, l.bound-kept)
 }
 
 func newAccount(tokens, costUSD float64, wrapUpShare int, tokensName, costName events.Limit) *account {
@@ -77,11 +81,11 @@ func reserve(n amount, wrapUp bool, accounts ...*account) (bool, error) {
 
 // has reports whether there is room, or the bound that is met. The caller holds mu.
 func (a *account) has(n amount, wrapUp bool) (bool, error) {
-	share := a.share
+	share, kept := a.share, a.kept
 	if wrapUp {
-		share = 100
+		share, kept = 100, amount{}
 	}
-	tokens, cost := a.tokens.fits(n.tokens, share), a.cost.fits(n.costUSD, share)
+	tokens, cost := a.tokens.fits(n.tokens, share, kept.tokens), a.cost.fits(n.costUSD, share, kept.costUSD)
 	switch {
 	case tokens && cost:
 		return true, nil
@@ -108,6 +112,13 @@ func (a *account) settle(reserved, spent amount) {
 	a.tokens.spent += spent.tokens
 	a.cost.spent += spent.costUSD
 	a.tell()
+}
+
+// keep changes what is kept back for the last turn.
+func (a *account) keep(n amount) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.kept = n
 }
 
 // spend counts what was spent without a reservation.

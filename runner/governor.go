@@ -41,6 +41,9 @@ func (g *governor) Admit(ctx context.Context, estimate agent.Estimate) (agent.Re
 		governor: g, target: estimate.Target,
 		amount: amountOf(estimate.Usage, g.price(estimate.Target, estimate.Usage)),
 	}
+	if last := estimate.LastTurn; last != nil {
+		g.own.keep(amountOf(*last, g.price(estimate.Target, *last)))
+	}
 	for {
 		// Taken before looking, so that nothing new is missed.
 		own, shared := g.own.news(), g.shared.news()

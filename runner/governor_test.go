@@ -196,3 +196,17 @@ func TestGovernorHoldsItsBound(t *testing.T) {
 		})
 	})
 }
+
+// Proves R74: what the last turn is expected to use is kept back from all ordinary
+// calls, where it is more than the share.
+func TestGovernorKeepsTheLastTurn(t *testing.T) {
+	g := governed(func(*team.Limits) {}, nil)
+	first := estimate(100, false)
+	first.LastTurn = &events.Usage{InputTokens: 400}
+	r, err := g.Admit(t.Context(), first)
+	require.NoError(t, err)
+	settle(g, r, 100)
+	require.Equal(t, team.LimitMaxTokens, refusedBy(t, g, 501, false))
+	settle(g, admit(t, g, 500, false), 500)
+	settle(g, admit(t, g, 400, true), 400)
+}
