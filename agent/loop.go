@@ -128,6 +128,9 @@ func (l *Loop) resolve(tx *thread.Tx, conv *thread.Conversation, turn *thread.Tu
 			ID: turn.ID, Model: l.target().Model, Reply: reply, Interrupted: true, Attempts: 1,
 			Usage: usage, CostUSD: l.Governor.Cost(l.target(), usage),
 		})
+		if !reply.Blank() {
+			l.Role.Beside(tx, reply.Text)
+		}
 		turn = conv.Turn()
 		if turn == nil {
 			return nil

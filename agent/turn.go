@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -174,8 +175,10 @@ func (l *Loop) startEarly(ctx context.Context, t *turn) error {
 // name gives every call behind the first t.named an id that is unique within the
 // thread: the provider's own where it is.
 func (l *Loop) name(tx *thread.Tx, t *turn, calls []events.ToolCall) []events.ToolCall {
-	named := make([]events.ToolCall, len(calls))
-	copy(named, calls)
+	if len(calls) == 0 {
+		return nil // as the log gives it back
+	}
+	named := slices.Clone(calls)
 	seen := map[events.CallID]bool{}
 	for i := range named {
 		if i < t.named {

@@ -10,3 +10,6 @@ import (
 func (r *Run) RecordCancelled(reason string) error {
 	return r.journal.Do(func(tx *thread.Tx) { tx.Emit("", "", events.RunCancelled{Reason: reason}) })
 }
+
+// State is what the run was driven with.
+func (r *Run) State() *thread.Thread { return r.journal.thread }

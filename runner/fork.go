@@ -66,7 +66,7 @@ func (r *Runner) factsToFork(ctx context.Context, summary events.RunSummary, cha
 			settled = i + 1
 		}
 	}
-	if th.Current().Status.Over() || th.Current().Cancelled {
+	if run := th.Current(); run.Status.Over() || run.Cancelled || run.CancelRequested != nil {
 		return nil, &InputError{fmt.Sprintf("at event %d run %s is over: fork it at an earlier event, such as %d", change.At, summary.Run, lastOpen(facts))}
 	}
 	if change.Instruction != "" {

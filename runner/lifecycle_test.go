@@ -164,6 +164,22 @@ func TestMessageToARunUnderWay(t *testing.T) {
 	require.Equal(t, "Did it", messages[len(messages)-2].Content)
 }
 
+// A fork does not inherit that its run was asked to end.
+func TestForkOfRunThatWasAskedToEnd(t *testing.T) {
+	log := events.NewMemory()
+	client := gate(llmtest.Script(t, untouched()...), alpha)
+	run := start(t, owned(t, log, client, "driver"))
+	<-client.entered
+	run.Stop()
+	parked(t, log, run)
+	seq, err := log.Post(t.Context(), run.Key(), events.Envelope{Run: run.ID(), Data: events.CancelRequested{Reason: "enough"}})
+	require.NoError(t, err)
+	_, err = owned(t, log, llmtest.Script(t), "other").Fork(t.Context(), "", string(run.ID()), runner.Change{At: seq})
+	var input *runner.InputError
+	require.ErrorAs(t, err, &input)
+	require.ErrorContains(t, err, "earlier event")
+}
+
 // A cancellation that came while nobody drove the run is the first thing a resume
 // heeds: no model is asked.
 func TestResumeHeedsCancellation(t *testing.T) {

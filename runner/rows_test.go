@@ -19,6 +19,7 @@ import (
 	"github.com/convene-run/convene/llm/sim"
 	"github.com/convene-run/convene/runner"
 	"github.com/convene-run/convene/team"
+	"github.com/convene-run/convene/thread"
 )
 
 var errRefused = &llm.Error{Kind: llm.ErrAuthentication, Message: "the key is refused"}
@@ -276,17 +277,89 @@ func TestThreadID(t *testing.T) {
 		require.ErrorAs(t, err, &input, bad)
 	}
 	given := events.ThreadID(uuid.NewString())
-	for _, thread := range []events.ThreadID{given, ""} {
+	for _, id := range []events.ThreadID{given, ""} {
 		log := events.NewMemory()
 		job := job
-		job.Team, job.Thread = pair(), thread
+		job.Team, job.Thread = pair(), id
 		run, err := owned(t, log, llmtest.Script(t, llmtest.Agent(boss, llmtest.Says("Hello"))), "driver").Start(t.Context(), job)
 		require.NoError(t, err)
 		p := ended(t, log, run) // which checks the thread of every event
-		id, err := uuid.Parse(string(p.Thread))
+		parsed, err := uuid.Parse(string(p.Thread))
 		require.NoError(t, err)
-		require.EqualValues(t, 4, id.Version())
-		require.True(t, thread == "" || p.Thread == given)
+		require.EqualValues(t, 4, parsed.Version())
+		require.True(t, id == "" || p.Thread == given)
+	}
+}
+
+// Text that no model could be sent is refused before anything starts, wherever in the
+// job it stands.
+func TestJobsThatCannotStart(t *testing.T) {
+	big := strings.Repeat("x", runner.MaxRequestBytes+1)
+	for name, change := range map[string]func(*runner.Job){
+		"no team":         func(j *runner.Job) { j.Team = nil },
+		"empty":           func(j *runner.Job) { j.Request = " \n" },
+		"too long":        func(j *runner.Job) { j.Request = big },
+		"not UTF-8":       func(j *runner.Job) { j.Request = "a\xff" },
+		"NUL":             func(j *runner.Job) { j.Request = "a\x00" },
+		"value too long":  func(j *runner.Job) { j.Vars = texts{"city": big} },
+		"value not UTF-8": func(j *runner.Job) { j.Vars = texts{"city": "a\xff"} },
+		"value with NUL":  func(j *runner.Job) { j.Vars = texts{"city": "a\x00"} },
+		"value missing":   func(j *runner.Job) { j.Vars = nil },
+		"run id":          func(j *runner.Job) { j.Run = events.RunID(uuid.NewString()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			log := events.NewMemory()
+			tm := pair()
+			tm.Request = "{{request}} in {{city}}"
+			job := runner.Job{Request: "Write", Team: tm, Vars: texts{"city": "Kyoto"}}
+			change(&job)
+			_, err := owned(t, log, llmtest.Script(t), "driver").Start(t.Context(), job)
+			var input *runner.InputError
+			require.ErrorAs(t, err, &input)
+			runs, err := log.Runs(t.Context(), events.RunQuery{})
+			require.NoError(t, err)
+			require.Empty(t, runs)
+		})
+	}
+	odd := "مرحبا 👩‍👩‍👧 \t\x01 end"
+	script := llmtest.Script(t, llmtest.Agent(boss, llmtest.Says("Hello")))
+	log := events.NewMemory()
+	run, err := owned(t, log, script, "driver").Start(t.Context(), runner.Job{Request: odd, Team: pair()})
+	require.NoError(t, err)
+	ended(t, log, run)
+	require.Equal(t, odd, script.Requests(boss)[0].Messages[1].Content, "byte for byte")
+}
+
+type texts = map[string]string
+
+// The state that a run was driven with is the fold of its log, whatever it met.
+func TestLogRebuiltIsTheLiveState(t *testing.T) {
+	for seed := range uint64(12) {
+		behaviour := sim.Behaviours()[seed%uint64(len(sim.Behaviours()))]
+		if behaviour == sim.BehaveHuge {
+			continue // the others' megabytes say as much
+		}
+		log := events.NewMemory()
+		client := sim.New(sim.Options{Seed: seed, EarlyDispatch: seed%2 == 0, Behaviour: behaviour})
+		run, err := newRunner(t, log, client).Start(t.Context(), runner.Job{Request: "Plan three days in Kyoto for two", Team: builtin(t, "trip")})
+		require.NoError(t, err)
+		p := ended(t, log, run)
+		require.Equal(t, p.thread, run.State())
+
+		wire := thread.New()
+		for _, env := range p.envs {
+			body, err := events.Encode(env)
+			require.NoError(t, err)
+			decoded, err := events.Decode(body)
+			require.NoError(t, err)
+			require.NoError(t, wire.Apply(decoded))
+		}
+		again, live := wire.Current(), p.thread.Current()
+		require.Equal(t, live.Facilitator.Messages(), again.Facilitator.Messages())
+		require.Equal(t, live.Board.Tasks(), again.Board.Tasks())
+		require.Equal(t, live.Document.RenderAttributed(), again.Document.RenderAttributed())
+		require.Equal(t, live.RunSummary, again.RunSummary)
+		require.Equal(t, live.Driven, again.Driven)
 	}
 }
 

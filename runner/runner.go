@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -123,12 +125,14 @@ func (job *Job) Check() error {
 		return &InputError{"no team"}
 	case strings.TrimSpace(job.Request) == "":
 		return &InputError{"the request is empty. Say what the team shall do"}
-	case len(job.Request) > MaxRequestBytes:
-		return &InputError{fmt.Sprintf("the request has %d bytes; at most %d are taken", len(job.Request), MaxRequestBytes)}
-	case !utf8.ValidString(job.Request):
-		return &InputError{"the request is not valid UTF-8"}
-	case strings.ContainsRune(job.Request, 0):
-		return &InputError{"the request contains a NUL character"}
+	}
+	if err := checkText("the request", job.Request); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(job.Vars)) {
+		if err := checkText("the value of "+name, job.Vars[name]); err != nil {
+			return err
+		}
 	}
 	if job.Tenant == "" {
 		job.Tenant = events.LocalTenant
@@ -148,6 +152,19 @@ func (job *Job) Check() error {
 	}
 	if !isUUID(string(job.Run), 7) {
 		return &InputError{fmt.Sprintf("run %q is not a UUID version 7 in lower case", job.Run)}
+	}
+	return nil
+}
+
+// checkText refuses what no model can be sent.
+func checkText(what, text string) error {
+	switch {
+	case len(text) > MaxRequestBytes:
+		return &InputError{fmt.Sprintf("%s has %d bytes; at most %d are taken", what, len(text), MaxRequestBytes)}
+	case !utf8.ValidString(text):
+		return &InputError{what + " is not valid UTF-8"}
+	case strings.ContainsRune(text, 0):
+		return &InputError{what + " contains a NUL character"}
 	}
 	return nil
 }
@@ -330,6 +347,9 @@ func (r *Runner) postCancel(ctx context.Context, tenant events.TenantID, idOrPre
 	summary, err := r.config.Log.FindRun(ctx, tenant, idOrPrefix)
 	if err != nil {
 		return fmt.Errorf("run %s: %w", idOrPrefix, err)
+	}
+	if summary.Status.Over() {
+		return fmt.Errorf("run %s: %w (%s)", summary.Run, ErrOver, summary.Status)
 	}
 	_, err = r.config.Log.Post(ctx, events.ThreadKey{Tenant: tenant, Thread: summary.Thread}, events.Envelope{
 		Run: summary.Run, Data: events.CancelRequested{Reason: reason},

@@ -132,7 +132,7 @@ func (s *sequencer) commit(batch []*decision) error {
 func (s *sequencer) decide(batch []*decision) ([]events.Envelope, error) {
 	var facts []events.Envelope
 	for _, d := range batch {
-		tx := s.thread.Begin(time.Now().UTC())
+		tx := s.thread.Begin(time.Now().UTC().Round(0)) // as a log gives it back
 		d.decide(tx)
 		more, err := tx.Facts()
 		if err != nil {

@@ -1,0 +1,57 @@
+package facilitator_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/convene-run/convene/facilitator"
+	"github.com/convene-run/convene/team"
+)
+
+// Proves R13: the prompt has the steps of the workflow in their order, the rules, and
+// the team that it is for.
+func TestPromptCarriesTheWorkflow(t *testing.T) {
+	for _, name := range team.BuiltinNames() {
+		tm, err := team.Builtin(name)
+		require.NoError(t, err)
+		prompt, err := facilitator.System(tm)
+		require.NoError(t, err)
+		at := 0
+		for _, step := range []string{
+			"create_tasks", "call_<specialist>", "get_plan_status", "dispatch again", "read_document", "consolidate_section", "go back to step 2", "read_document_clean", "answer the user",
+		} {
+			next := strings.Index(prompt[at:], step)
+			require.GreaterOrEqual(t, next, 0, "%s comes in its place", step)
+			at += next
+		}
+		for _, rule := range []string{"Not more than 20 tasks", "refer to their ids", "language of the user", "which language to write in", "Do not do the specialists' work", "name in your answer what is missing"} {
+			require.Contains(t, prompt, rule)
+		}
+		for _, s := range tm.Specialists {
+			require.Contains(t, prompt, "- "+string(s.ID)+": "+s.Description)
+		}
+		again, err := facilitator.System(tm)
+		require.NoError(t, err)
+		require.Equal(t, prompt, again)
+	}
+}
+
+// Proves R2, R3: the tools by name, in a fixed order.
+func TestTools(t *testing.T) {
+	tm, err := team.Builtin("trip")
+	require.NoError(t, err)
+	want := []string{"create_tasks", "get_plan_status", "read_document", "consolidate_section", "read_document_clean"}
+	for _, s := range tm.Specialists {
+		want = append(want, facilitator.DispatchPrefix+string(s.ID))
+	}
+	var names []string
+	first, again := facilitator.Tools(tm), facilitator.Tools(tm)
+	for i := range first {
+		names = append(names, first[i].Name)
+		require.Equal(t, first[i].Tool, again[i].Tool, "the same bytes every time")
+		require.NotEmpty(t, first[i].Description)
+	}
+	require.Equal(t, want, names)
+}
