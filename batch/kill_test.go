@@ -58,7 +58,7 @@ func killed(t *testing.T, rows, kills int, unordered bool) {
 	}
 	lost := 0
 	for range kills {
-		cmd, _, stderr := w.start(t)
+		cmd, _, stderr := w.start(t, "")
 		time.Sleep(30*time.Millisecond + time.Duration(rand.IntN(int(3*time.Second)/(kills+1))))
 		require.NoError(t, cmd.Process.Kill())
 		if err := cmd.Wait(); cmd.ProcessState.ExitCode() > 0 {

@@ -7,12 +7,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -20,6 +23,7 @@ import (
 	"github.com/convene-run/convene/batch"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/events/sqlite"
+	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/llm/openai"
 	"github.com/convene-run/convene/llm/sim"
 	"github.com/convene-run/convene/team"
@@ -38,6 +42,10 @@ type work struct {
 	RetryFailed         bool
 	MaxCostUSD          float64
 	Limit               int
+	// Offline plays the model in the process itself; SlowFirst has it answer the row "r0"
+	// only after all others.
+	Offline, SlowFirst bool
+	Rows               int
 }
 
 func (w work) store() string  { return filepath.Join(w.Dir, "store.db") }
@@ -87,15 +95,38 @@ func (w work) config(log events.Log) (batch.Config, error) {
 	if err != nil {
 		return batch.Config{}, err
 	}
-	client := openai.New(openai.Config{Provider: "sim", BaseURL: w.BaseURL, APIKey: "key"})
+	var client llm.Client = openai.New(openai.Config{Provider: "sim", BaseURL: w.BaseURL, APIKey: "key"})
+	if w.Offline {
+		client = &offline{Client: sim.New(sim.Options{}), slowFirst: w.SlowFirst, others: make(chan struct{}), rows: int64(w.Rows)}
+	}
 	r, err := newRunnerOf(log, oneClient{client: client})
 	return batch.Config{
 		Runner: r, Team: t, Solo: w.Solo, Concurrency: w.Concurrency, MaxCostUSD: w.MaxCostUSD,
 	}, err
 }
 
-// start starts a process that does the work.
-func (w work) start(t testing.TB) (*exec.Cmd, *bytes.Buffer, *bytes.Buffer) {
+// offline is a model in the process itself.
+type offline struct {
+	llm.Client
+	slowFirst bool
+	rows      int64
+	asked     atomic.Int64
+	others    chan struct{} // closed once all other rows have been asked about
+}
+
+func (o *offline) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Delta, error] {
+	if o.slowFirst {
+		if strings.HasSuffix(req.Messages[len(req.Messages)-1].Content, "day 0") {
+			<-o.others
+		} else if o.asked.Add(1) == o.rows-1 {
+			close(o.others)
+		}
+	}
+	return o.Client.Stream(ctx, req)
+}
+
+// start starts a process that does the work, with a file as its standard input.
+func (w work) start(t testing.TB, stdin string) (*exec.Cmd, *bytes.Buffer, *bytes.Buffer) {
 	t.Helper()
 	encoded, err := json.Marshal(w)
 	require.NoError(t, err)
@@ -103,6 +134,12 @@ func (w work) start(t testing.TB) (*exec.Cmd, *bytes.Buffer, *bytes.Buffer) {
 	cmd.Env = append(os.Environ(), workEnv+"="+string(encoded))
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if stdin != "" {
+		in, err := os.Open(stdin)
+		require.NoError(t, err)
+		defer func() { require.NoError(t, in.Close()) }()
+		cmd.Stdin = in
+	}
 	require.NoError(t, cmd.Start())
 	return cmd, &stdout, &stderr
 }
@@ -110,7 +147,7 @@ func (w work) start(t testing.TB) (*exec.Cmd, *bytes.Buffer, *bytes.Buffer) {
 // finish does the work to its end and gives the report.
 func (w work) finish(t testing.TB) batch.Report {
 	t.Helper()
-	cmd, stdout, stderr := w.start(t)
+	cmd, stdout, stderr := w.start(t, "")
 	require.NoError(t, cmd.Wait(), "%s", stderr)
 	var report batch.Report
 	require.NoError(t, json.Unmarshal(stdout.Bytes(), &report))

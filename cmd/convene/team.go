@@ -21,7 +21,7 @@ func newTeamCommand(a *app) *cobra.Command {
 		Args:  unknownCommand,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newTeamInitCommand(a), newTeamCheckCommand(a), newTeamShowCommand(a))
+	c.AddCommand(newTeamInitCommand(a), newTeamCheckCommand(a), newTeamShowCommand(a), newTeamTestCommand(a))
 	return c
 }
 

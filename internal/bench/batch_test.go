@@ -1,0 +1,98 @@
+package bench
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/convene-run/convene/batch"
+	"github.com/convene-run/convene/events/sqlite"
+	"github.com/convene-run/convene/llm/sim"
+)
+
+// BenchmarkBatch compares the CPU of a row of a batch, 64 at once, from a file to a
+// file with a durable log, with that of a bare loop. The bar is 1.0.
+func BenchmarkBatch(b *testing.B) {
+	const rows, width, rounds = 1000, 64, 3
+	for range b.N {
+		baseURL := startServer(b, sim.Options{Bench: true, Chunks: chunksPerCall})
+		plain, err := newBare(tripTeam(b), baseURL)
+		require.NoError(b, err)
+		bareJob := func(ctx context.Context) error { return plain.run(ctx, request) }
+		load(b, width, width, bareJob) // warms up connections and caches
+		var ratios, each []float64
+		for range rounds {
+			bareCPU := load(b, rows, width, bareJob)
+			before := cpu()
+			runBatch(b, baseURL, rows, width)
+			batchCPU := (cpu() - before) / rows
+			ratios = append(ratios, float64(batchCPU)/float64(bareCPU))
+			each = append(each, float64(batchCPU.Microseconds())/1000)
+		}
+		b.ReportMetric(median(ratios), "batch/bare")
+		b.ReportMetric(median(each), "cpu-ms/row")
+	}
+	b.ReportMetric(0, "ns/op")
+}
+
+// BenchmarkUnevenRows runs 2,000 rows at once whose calls take from one to five
+// seconds, and compares the wall time with the longest row's own critical path, as
+// the server saw it. The bar is 1.02.
+func BenchmarkUnevenRows(b *testing.B) {
+	const rows = 2000
+	for range b.N {
+		baseURL := startServer(b, sim.Options{Bench: true, Chunks: 2, FirstToken: 2 * time.Second, Faults: sim.Faults{Random: []sim.Fault{
+			{Kind: sim.FaultSlow, Rate: 0.2, For: time.Second}, {Kind: sim.FaultSlow, Rate: 0.1, For: 3 * time.Second},
+		}}})
+		began := time.Now()
+		runBatch(b, baseURL, rows, rows)
+		wall := time.Since(began)
+		longest := time.Duration(serverReport(b, baseURL).CriticalPathMS * float64(time.Millisecond))
+		b.ReportMetric(wall.Seconds(), "wall-s")
+		b.ReportMetric(float64(wall)/float64(longest), "wall/ideal")
+	}
+	b.ReportMetric(0, "ns/op")
+}
+
+// runBatch runs rows from a file to a file.
+func runBatch(b *testing.B, baseURL string, rows, width int) {
+	b.Helper()
+	dir := b.TempDir()
+	in := filepath.Join(dir, "in.jsonl")
+	file, err := os.Create(in)
+	require.NoError(b, err)
+	out := bufio.NewWriter(file)
+	for i := range rows {
+		fmt.Fprintf(out, `{"id":"r%d","request":"%s, number %d"}`+"\n", i, request, i)
+	}
+	require.NoError(b, out.Flush())
+	require.NoError(b, file.Close())
+	store, err := sqlite.Open(b.Context(), filepath.Join(dir, "store.db"))
+	require.NoError(b, err)
+	job, err := batch.Open(b.Context(), batch.Files{Input: in, Output: filepath.Join(dir, "out.jsonl")}, batch.Config{
+		Runner: newRunner(b, baseURL, store), Team: tripTeam(b), Concurrency: width,
+	})
+	require.NoError(b, err)
+	report, err := job.Run(b.Context())
+	require.NoError(b, err)
+	require.Equal(b, rows, report.Completed, "%+v", report.Causes)
+	require.NoError(b, store.Close())
+}
+
+func serverReport(tb testing.TB, baseURL string) (report sim.Report) {
+	tb.Helper()
+	resp, err := http.Get(strings.TrimSuffix(baseURL, "/v1") + "/sim/report?records=0")
+	require.NoError(tb, err)
+	defer resp.Body.Close()
+	require.NoError(tb, json.NewDecoder(resp.Body).Decode(&report))
+	return report
+}
