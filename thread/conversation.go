@@ -16,11 +16,11 @@ type Conversation struct {
 	turns    int
 	turn     *Turn
 	// held are what people said while calls of the turn lacked results.
-	held []events.Message
-	empty    int
-	nudges   map[string]nudge
-	finish   events.FinishReason
-	summary  string
+	held    []events.Message
+	empty   int
+	nudges  map[string]nudge
+	finish  events.FinishReason
+	summary string
 }
 
 // nudge counts the synthetic messages for one reason; the newest came after turn.
