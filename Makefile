@@ -31,6 +31,11 @@ lint: ## vet and golangci-lint
 generate: ## write all generated files anew
 	$(GO) generate ./...
 
+.PHONY: dashboard
+dashboard: ## build the page that web embeds; needs npm, for its packages
+	cd web && npm ci --no-audit --no-fund && npx tsc
+	cd internal/webbuild && $(GO) run . ../../web
+
 .PHONY: verify
 verify: ## check formatting, go.mod and the generated files
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not formatted:"; gofmt -l $$(git ls-files '*.go'); exit 1; }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -75,6 +76,10 @@ func (r *Runner) factsToFork(ctx context.Context, summary events.RunSummary, cha
 			Data: events.UserMessage{Content: change.Instruction},
 		})
 	}
+	// That somebody asked the other run to end is nothing to the fork.
+	facts = slices.DeleteFunc(facts, func(env events.Envelope) bool {
+		return env.Run == summary.Run && env.Data.Kind() == events.KindCancelRequested
+	})
 	return facts, r.remodel(facts, summary, change.Model)
 }
 

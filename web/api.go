@@ -62,9 +62,9 @@ type RunView struct {
 type runOutput struct{ Body RunView }
 
 type eventsInput struct {
-	runInput
-	After events.Seq `query:"after" minimum:"0" doc:"Only events with a seq above this one."`
-	Limit int        `query:"limit" minimum:"1" maximum:"1000" default:"500" doc:"Events at most."`
+	Run   events.RunID `path:"run_id"`
+	After events.Seq   `query:"after" minimum:"0" doc:"Only events with a seq above this one."`
+	Limit int          `query:"limit" minimum:"1" maximum:"1000" default:"500" doc:"Events at most."`
 }
 
 type eventsOutput struct {

@@ -26,14 +26,14 @@ type startOutput struct {
 }
 
 type cancelInput struct {
-	runInput
+	Run  events.RunID `path:"run_id"`
 	Body *struct {
 		Reason string `json:"reason,omitempty" maxLength:"1000" doc:"Kept in the log."`
 	} `required:"false"`
 }
 
 type forkInput struct {
-	runInput
+	Run  events.RunID `path:"run_id"`
 	Body struct {
 		At          events.Seq `json:"at" minimum:"1" doc:"The last seq that the new run keeps."`
 		Model       string     `json:"model,omitempty" doc:"Asked instead of the run's models."`

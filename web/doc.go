@@ -18,4 +18,6 @@
 // Viewers hold a place in the log, not a queue: a slow one slows nobody and loses
 // nothing. What is shown of an agent's present moment (its phase, the newest
 // tokens) is not in the log; it is sent marked "lossy".
+//
+//go:generate go run ../internal/tsgen src/events.ts
 package web

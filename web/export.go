@@ -37,8 +37,11 @@ var exportTemplate = template.Must(template.New("export").Parse(`<!doctype html>
 // form of [events.Encode], in order.
 func WriteHTML(w io.Writer, run events.RunSummary, bodies iter.Seq2[[]byte, error]) error {
 	script, style := distFile("app.js"), distFile("app.css")
-	// "</script" must not end the element that holds the script.
-	script = bytes.ReplaceAll(script, []byte("</script"), []byte(`<\/script`))
+	// These would end the element that holds the script, or begin another in it. They
+	// stand in strings and expressions alone, where they may be written so.
+	for _, tag := range []string{"</script", "<script", "<!--"} {
+		script = bytes.ReplaceAll(script, []byte(tag), []byte(`\x3c`+tag[1:]))
+	}
 	err := exportTemplate.Execute(w, map[string]any{
 		"Title": fmt.Sprintf("convene: %.80s", run.Request), "ScriptHash": digest(script), "StyleHash": digest(style),
 		"Style": template.CSS(style), // our own

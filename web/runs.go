@@ -78,8 +78,10 @@ type LiveAgent struct {
 	Attempt     int        `json:"attempt,omitempty"`
 	RetryAt     *time.Time `json:"retry_at,omitempty"`
 	RetryReason string     `json:"retry_reason,omitempty"`
-	// Tail is the end of the text that has streamed in this attempt.
-	Tail string `json:"tail,omitempty"`
+	// Tail is the end of what has streamed in this attempt: of the arguments of a tool
+	// call where InCall is set, else of the text.
+	Tail   string `json:"tail,omitempty"`
+	InCall bool   `json:"in_call,omitempty"`
 }
 
 // Refusal is a request that cannot be granted, with the HTTP status that says so.

@@ -274,7 +274,7 @@ func (s *simRuns) Live(key events.ThreadKey) ([]web.LiveAgent, bool) {
 		state := live.State()
 		agents = append(agents, web.LiveAgent{
 			Agent: live.Agent, DisplayName: live.DisplayName, Dispatch: live.Dispatch, Phase: string(state.Phase),
-			Since: state.Since.UTC(), Heard: state.Heard.UTC(), Call: state.Call, Attempt: state.Attempt, Tail: state.Tail,
+			Since: state.Since.UTC(), Heard: state.Heard.UTC(), Call: state.Call, Attempt: state.Attempt, Tail: state.Tail, InCall: state.InCall,
 		})
 	}
 	return agents, true

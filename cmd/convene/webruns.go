@@ -171,7 +171,7 @@ func liveAgent(live *agent.Live) web.LiveAgent {
 	a := web.LiveAgent{
 		Agent: live.Agent, DisplayName: live.DisplayName, Dispatch: live.Dispatch, Phase: string(state.Phase),
 		Since: state.Since.UTC(), Heard: state.Heard.UTC(), Call: state.Call, Attempt: state.Attempt,
-		RetryReason: state.RetryReason, Tail: state.Tail,
+		RetryReason: state.RetryReason, Tail: state.Tail, InCall: state.InCall,
 	}
 	if !state.RetryAt.IsZero() {
 		at := state.RetryAt.UTC()

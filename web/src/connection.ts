@@ -15,6 +15,7 @@ export interface LiveAgent {
   retry_at?: string;
   retry_reason?: string;
   tail?: string;
+  in_call?: boolean;
 }
 
 export interface Live {

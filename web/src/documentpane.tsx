@@ -6,7 +6,7 @@ import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { param, setParams } from "./address";
 import { byteOffsets, type Entry, type Segment, type SharedDocument } from "./document";
-import type { Run } from "./fold";
+import { over, type Run } from "./fold";
 import { line, money, tokens } from "./format";
 import { toggle } from "./keys";
 import { Markdown } from "./markdown";
@@ -16,7 +16,7 @@ import type { RunView } from "./run";
 const pointed = signal<{ entry: number; at: number } | null>(null);
 
 export function Document({ view, run }: { view: RunView; run: Run }) {
-  view.changed.value; // the run is changed in place
+  view.watch();
   const doc = run.document;
   const tags = param("tags") !== "";
   const changes = param("changes") !== "";
@@ -44,7 +44,7 @@ export function Document({ view, run }: { view: RunView; run: Run }) {
 }
 
 function Versions({ view, run }: { view: RunView; run: Run }) {
-  view.changed.value; // the run is changed in place
+  view.watch();
   const entries = view.head.run(view.id)?.document.entries ?? [];
   return (
     <label>
@@ -65,7 +65,7 @@ function Versions({ view, run }: { view: RunView; run: Run }) {
 }
 
 function Texts({ view, run, base }: { view: RunView; run: Run; base: number }) {
-  view.changed.value; // the run is changed in place
+  view.watch();
   const box = useRef<HTMLDivElement>(null);
   const doc = run.document;
   useEffect(() => {
@@ -114,7 +114,7 @@ function Texts({ view, run, base }: { view: RunView; run: Run; base: number }) {
       )}
       {answer && !empty && <h3 class="section divide">The document behind it</h3>}
       {parts}
-      {empty && !answer && <p class="empty">{view.running() ? "Nothing is written yet. Texts appear here as the specialists write them." : "Nothing was written."}</p>}
+      {empty && !answer && <p class="empty">{!over(run.summary.status) ? "Nothing is written yet. Texts appear here as the specialists write them." : "Nothing was written."}</p>}
     </div>
   );
 }
@@ -173,7 +173,7 @@ function segmentAt(trace: Segment[], at: number): Segment | undefined {
 // Provenance says where the sentence under the pointer comes from: entry, specialist,
 // task, model call. Its place is kept free, so that nothing jumps.
 function Provenance({ view, run }: { view: RunView; run: Run }) {
-  view.changed.value; // the run is changed in place
+  view.watch();
   const p = pointed.value;
   const entry = p ? run.document.entries[p.entry - 1] : undefined;
   if (!p || !entry) {

@@ -12,7 +12,7 @@ import { VirtualList } from "./virtual";
 const maxShownChars = 200_000;
 
 export function Log({ view, run }: { view: RunView; run: Run }) {
-  view.changed.value; // the run is changed in place
+  view.watch();
   const filter = view.filter;
   filter.found.value;
   const hidden = param("hide");

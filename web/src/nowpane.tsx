@@ -21,7 +21,7 @@ interface Line {
 }
 
 export function Now({ view, run }: { view: RunView; run: Run }) {
-  view.changed.value; // the run is changed in place
+  view.watch();
   tick.value;
   const now = view.clock();
   const live = view.following.value ? view.live.value : null;
@@ -53,12 +53,18 @@ function fromLive(a: LiveAgent, run: Run, now: number): Line {
   if (a.phase === "retrying" && a.retry_at) doing = `retry in ${duration(Date.parse(a.retry_at) - now)}` + (a.retry_reason ? `: ${line(a.retry_reason, 80)}` : "");
   if (a.phase === "tools" && a.agent === run.started.agents?.[0]?.id) doing = "waiting for the specialists";
   if ((a.attempt ?? 1) > 1 && a.phase !== "retrying") doing += ` (try ${a.attempt})`;
-  return { key: a.agent + "/" + (a.dispatch_id ?? ""), agent: a.agent, doing, since: Date.parse(a.since), tail: tailOf(a.tail ?? ""), tone };
+  return { key: a.agent + "/" + (a.dispatch_id ?? ""), agent: a.agent, doing, since: Date.parse(a.since), tail: a.phase === "tools" || a.phase === "queued" ? "" : tailOf(a.tail ?? "", a.in_call ?? false), tone };
 }
 
-// tailOf is the end of a text on a line.
-function tailOf(text: string): string {
-  const flat = text.replace(/\\n/g, " ").replace(/\s+/g, " ").trim();
+// tailOf is the end of a text on a line. Of the arguments of a call it shows the value
+// that is being written, as text.
+function tailOf(text: string, inCall: boolean): string {
+  if (inCall) {
+    const value = text.lastIndexOf('":"');
+    if (value >= 0) text = text.slice(value + 3);
+    text = text.replace(/\\n/g, " ").replace(/\\"/g, '"').replace(/["}\]]+$/, "");
+  }
+  const flat = text.replace(/\s+/g, " ").trim();
   return flat.length > 160 ? "…" + flat.slice(-160) : flat;
 }
 

@@ -2,7 +2,7 @@
 
 import { param, setParams } from "./address";
 import type { Task } from "./events";
-import type { Run } from "./fold";
+import { over, type Run } from "./fold";
 import { line } from "./format";
 import type { RunView } from "./run";
 import { VirtualList } from "./virtual";
@@ -23,6 +23,11 @@ function items(run: Run): Item[] {
     for (const task of tasks) all.push({ task });
   }
   return all;
+}
+
+// selection names a row in the address.
+function selection(item: Item): string {
+  return "task" in item ? "task:" + item.task.id : "agent:" + item.agent;
 }
 
 export interface TaskState {
@@ -53,7 +58,7 @@ export function taskStates(run: Run): (task: Task) => TaskState {
 }
 
 export function Plan({ view, run }: { view: RunView; run: Run }) {
-  view.changed.value; // the run is changed in place
+  view.watch();
   const rows = items(run);
   const state = taskStates(run);
   const selected = param("sel");
@@ -77,12 +82,9 @@ export function Plan({ view, run }: { view: RunView; run: Run }) {
       <h2 id="plan-title">Plan <span class="num">{run.summary.finished_tasks}/{run.summary.tasks}</span></h2>
       <VirtualList
         id="plan-rows" label="Tasks by specialist" count={rows.length} rowHeight={44} row={row}
-        selected={rows.findIndex((item) => "task" in item && selected === "task:" + item.task.id)}
-        onSelect={(i) => {
-          const item = rows[i];
-          setParams({ sel: "task" in item ? "task:" + item.task.id : selected });
-        }}
-        empty={view.running() ? "The facilitator has not planned yet." : "No tasks were planned."}
+        selected={selected ? rows.findIndex((item) => selection(item) === selected) : -1}
+        onSelect={(i) => setParams({ sel: selection(rows[i]) })}
+        empty={!over(run.summary.status) ? "The facilitator has not planned yet." : "No tasks were planned."}
       />
     </section>
   );

@@ -117,6 +117,13 @@ export class RunView {
   // following says that the newest moment is shown, whatever comes.
   readonly following = computed(() => !param("at"));
 
+  // watch has a component drawn again when something came or another moment is chosen:
+  // the state is changed in place, so its identity tells nothing.
+  watch(): void {
+    this.changed.value;
+    this.at.value;
+  }
+
   // shown is the run as it was at that moment.
   shown(): Run | undefined {
     if (this.following.value || this.at.value >= this.head.seq) return this.head.run(this.id);

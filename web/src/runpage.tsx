@@ -34,7 +34,7 @@ export function RunPage({ view, file }: { view: RunView; file: boolean }) {
   }
   document.title = `${status(run.summary.status).sign} ${line(run.started.message, 60)} · convene`;
   return (
-    <main id="main" tabIndex={-1} class="run">
+    <main id="main" tabIndex={-1} class="run" style={{ "--agents": over(run.summary.status) ? 1 : run.started.agents?.length ?? 1 }}>
       <Head view={view} run={run} file={file} />
       <Plan view={view} run={run} />
       <Document view={view} run={run} />
@@ -46,7 +46,7 @@ export function RunPage({ view, file }: { view: RunView; file: boolean }) {
 }
 
 function Head({ view, run, file }: { view: RunView; run: Run; file: boolean }) {
-  view.changed.value; // the run is changed in place
+  view.watch();
   tick.value;
   const s = run.summary;
   const shown = status(s.status);
@@ -73,7 +73,7 @@ function Head({ view, run, file }: { view: RunView; run: Run; file: boolean }) {
 
 // Notice says what the state of the run, or of the connection, asks of the reader.
 function Notice({ view, run, file }: { view: RunView; run: Run; file: boolean }) {
-  view.changed.value; // the run is changed in place
+  view.watch();
   const s = run.summary;
   const heard = view.events.length ? exact(view.events[view.events.length - 1].time) : "";
   if (view.state.value === "broken") return <p class="notice failure" role="alert">The log does not fit together: {view.failure.value}. What is shown ends before the damage.</p>;
@@ -105,7 +105,7 @@ async function act(name: string, path: string, body: unknown): Promise<{ run_id:
 const forking = signal(false);
 
 function Actions({ view, run, file }: { view: RunView; run: Run; file: boolean }) {
-  view.changed.value; // the run is changed in place
+  view.watch();
   const path = "/api/v1/runs/" + encodeURIComponent(run.id);
   const head = view.head.run(run.id)!;
   const going = !over(head.summary.status);
@@ -135,7 +135,7 @@ function Actions({ view, run, file }: { view: RunView; run: Run; file: boolean }
 }
 
 function ForkForm({ view, path }: { view: RunView; path: string }) {
-  view.changed.value; // the run is changed in place
+  view.watch();
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
     const data = new FormData(event.currentTarget as HTMLFormElement);

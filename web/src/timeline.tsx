@@ -21,7 +21,7 @@ const names: Record<Work, string> = {
 };
 
 export function Timeline({ view, run }: { view: RunView; run: Run }) {
-  view.changed.value; // the run is changed in place
+  view.watch();
   tick.value;
   const canvas = useRef<HTMLCanvasElement>(null);
   const lanes = view.lanes.lanes.slice(0, maxLanes);
@@ -31,7 +31,7 @@ export function Timeline({ view, run }: { view: RunView; run: Run }) {
   const [from, to] = zoom();
   const moment = view.following.value ? (going ? now : view.lanes.end) : Date.parse(view.events[view.at.value - 1]?.time ?? "");
   useEffect(() => {
-    draw(canvas.current!, { lanes, scale, from, to, moment, now: going ? now : view.lanes.end, view, theme: theme.value });
+    draw(canvas.current!, { lanes, scale, from, to, moment, now: going ? now : view.lanes.end, under: going ? underWay(view) : [], view, theme: theme.value });
   });
   useEffect(() => {
     zoomBy.current = (factor) => zoomAround(factor, scale.at(moment));
@@ -175,8 +175,19 @@ interface Picture {
   to: number;
   moment: number;
   now: number;
+  under: [string, Stretch][];
   view: RunView;
   theme: string;
+}
+
+// phases are the kinds of work that the present moment tells of.
+const phases: Record<string, Work> = { queued: "waiting", waiting: "first", thinking: "tokens", writing: "tokens", retrying: "retry" };
+
+// underWay is what each agent does now: no event tells of it yet.
+function underWay(view: RunView): [string, Stretch][] {
+  return (view.live.value?.agents ?? []).filter((a) => phases[a.phase]).map((a) => [
+    a.agent, { work: phases[a.phase], start: Date.parse(a.since), end: 0, seq: 0, label: a.model_call_id ?? "" },
+  ]);
 }
 
 function draw(canvas: HTMLCanvasElement, p: Picture): void {
@@ -202,7 +213,10 @@ function draw(canvas: HTMLCanvasElement, p: Picture): void {
     c.fillText("⋯", (left + right) / 2 - 4, axisHeight + 6);
   }
   axis(c, p, width, color("--quiet"), color("--line"), style.fontFamily);
-  p.lanes.forEach((lane, i) => drawLane(c, lane, axisHeight + i * laneHeight, x, width, p.now, color));
+  p.lanes.forEach((lane, i) => {
+    const stretches = p.under.filter(([agent]) => agent === lane.agent).map(([, s]) => s);
+    drawLane(c, stretches.length ? [...lane.stretches, ...stretches] : lane.stretches, axisHeight + i * laneHeight, x, width, p.now, color);
+  });
   c.fillStyle = color("--ink");
   c.fillRect(Math.round(x(p.moment)) - 0.5, 0, 1, height);
 }
@@ -240,13 +254,13 @@ const looks: Record<Work, [number, number, string]> = {
 };
 
 function drawLane(
-  c: CanvasRenderingContext2D, lane: Lane, top: number, x: (time: number) => number, width: number, now: number, color: (name: string) => string,
+  c: CanvasRenderingContext2D, stretches: Stretch[], top: number, x: (time: number) => number, width: number, now: number, color: (name: string) => string,
 ): void {
   c.fillStyle = color("--line");
   c.fillRect(0, top + laneHeight - 1, width, 1);
   // Stretches that would cover the same pixel are drawn once.
   const drawn: Partial<Record<Work, number>> = {};
-  for (const s of lane.stretches) {
+  for (const s of stretches) {
     const left = x(s.start);
     const right = x(s.end || now);
     if (right < 0 || left > width) continue;

@@ -1,0 +1,273 @@
+package web_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+// TestMain ends the shared browser before it looks for goroutines that were left.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(endBrowser{m}, goleak.IgnoreTopFunction("os/exec.(*Cmd).watchCtx.func1"))
+}
+
+type endBrowser struct{ m *testing.M }
+
+func (e endBrowser) Run() int {
+	code := e.m.Run()
+	if browser.end != nil {
+		browser.end()
+	}
+	return code
+}
+
+// browser is one Chromium for all tests: starting it takes longer than most of them.
+var browser struct {
+	once sync.Once
+	ctx  context.Context
+	end  func()
+	err  error
+}
+
+// chromium finds the browser: CONVENE_CHROMIUM names another.
+func chromium() (string, error) {
+	if path := os.Getenv("CONVENE_CHROMIUM"); path != "" {
+		return path, nil
+	}
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("no Chromium was found: install one (apt-get install chromium), or name it in CONVENE_CHROMIUM")
+}
+
+func startBrowser() {
+	path, err := chromium()
+	if err != nil {
+		browser.err = err
+		return
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox,
+		chromedp.Flag("force-color-profile", "srgb"), chromedp.Flag("hide-scrollbars", true), chromedp.Flag("disable-dev-shm-usage", true))
+	allocator, endAllocator := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, end := chromedp.NewContext(allocator)
+	browser.ctx = ctx
+	browser.end = func() {
+		_ = chromedp.Cancel(ctx) // the process is gone either way
+		end()
+		endAllocator()
+	}
+	browser.err = chromedp.Do(ctx, chromedp.Navigate("about:blank"))
+}
+
+// tab is one page of the browser.
+type tab struct {
+	t   testing.TB
+	ctx context.Context
+
+	mu       sync.Mutex // guards what follows
+	errors   []string
+	requests []string
+}
+
+// browse opens a tab, of a wide screen and light colours. A tab in which anything
+// went wrong fails its test. Without a browser the test is skipped, but not in CI.
+func browse(t testing.TB) *tab {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("short: no browser")
+	}
+	browser.once.Do(startBrowser)
+	if browser.err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatal(browser.err)
+		}
+		t.Skip(browser.err)
+	}
+	ctx, cancel := chromedp.NewContext(browser.ctx)
+	b := &tab{t: t, ctx: ctx}
+	require.NoError(t, chromedp.Do(ctx, chromedp.Navigate("about:blank")))
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for message, err := range chromedp.Console(ctx) {
+			if err != nil {
+				return
+			}
+			if message.Type == chromedp.ConsoleException || message.Type == "error" {
+				b.mu.Lock()
+				b.errors = append(b.errors, message.Text)
+				b.mu.Unlock()
+			}
+		}
+	}()
+	_, err := chromedp.Call(ctx, network.Enable, network.EnableParams{})
+	require.NoError(t, err)
+	seen := make(chan struct{})
+	requests := chromedp.Events(ctx, network.RequestWillBeSent)
+	go func() {
+		defer close(seen)
+		for event, err := range requests {
+			if err != nil {
+				return
+			}
+			b.mu.Lock()
+			b.requests = append(b.requests, event.Request.URL)
+			b.mu.Unlock()
+		}
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-ended
+		<-seen
+	})
+	b.size(1440, 900, false)
+	b.scheme("light")
+	return b
+}
+
+// clean checks that no script failed and the policy refused nothing.
+func (b *tab) clean() {
+	b.t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	require.Empty(b.t, b.errors, "errors in the page's console")
+}
+
+func (b *tab) forgetErrors() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.errors = nil
+}
+
+func (b *tab) requested() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return append([]string{}, b.requests...)
+}
+
+func (b *tab) size(width, height int64, phone bool) {
+	b.t.Helper()
+	var options []chromedp.EmulateViewportOption
+	if phone {
+		options = append(options, chromedp.EmulateMobile, chromedp.EmulateScale(2))
+	}
+	require.NoError(b.t, chromedp.Do(b.ctx, chromedp.EmulateViewport(width, height, options...)))
+}
+
+// scheme is what the system of the reader prefers: light or dark.
+func (b *tab) scheme(name string) {
+	b.t.Helper()
+	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}},
+	})
+	require.NoError(b.t, err)
+}
+
+func (b *tab) open(url string) {
+	b.t.Helper()
+	require.NoError(b.t, chromedp.Do(b.ctx, chromedp.Navigate(url)))
+}
+
+func (b *tab) reload() {
+	b.t.Helper()
+	require.NoError(b.t, chromedp.Do(b.ctx, chromedp.Reload()))
+}
+
+// before runs a script in every page before its own.
+func (b *tab) before(script string) {
+	b.t.Helper()
+	_, err := chromedp.Call(b.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: script})
+	require.NoError(b.t, err)
+}
+
+// js evaluates an expression.
+func js[T any](b *tab, expression string) T {
+	b.t.Helper()
+	value, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	require.NoError(b.t, err, expression)
+	return value
+}
+
+// patience is how long a test waits for what must come.
+const patience = 20 * time.Second
+
+// wait waits until an expression is true.
+func (b *tab) wait(expression string) {
+	b.t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(25 * time.Millisecond) {
+		value, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool]("!!("+expression+")"))
+		if err == nil && value {
+			return
+		}
+		if time.Now().After(end) {
+			b.shot("failed-" + strings.ReplaceAll(b.t.Name(), "/", "-"))
+			require.FailNow(b.t, "it never came", "%s\nerror: %v\nconsole: %v\npage: %s", expression, err, b.errors, js[string](b, "document.body.innerText.slice(0, 3000)"))
+		}
+	}
+}
+
+// text is what stands in the first element that fits.
+func (b *tab) text(selector string) string {
+	b.t.Helper()
+	return js[string](b, fmt.Sprintf("document.querySelector(%q)?.innerText ?? ''", selector))
+}
+
+func (b *tab) click(selector string) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	require.NoError(b.t, chromedp.Do(ctx, chromedp.Click(chromedp.CSS(selector))), selector)
+}
+
+// press types keys, one after the other, as a keyboard does: a page that takes a key
+// for itself leaves no character of it.
+func (b *tab) press(texts ...string) {
+	b.t.Helper()
+	for _, text := range texts {
+		for _, key := range text {
+			down, up := input.DispatchKeyEventParams{}, input.DispatchKeyEventParams{}
+			for _, event := range kb.Encode(key) {
+				switch event.Type {
+				case kb.KeyUp:
+					up = *event
+				case kb.KeyChar:
+					down.Text, down.UnmodifiedText = event.Text, event.UnmodifiedText
+				default:
+					down = *event
+				}
+			}
+			down.Type = kb.KeyDown
+			for _, event := range []input.DispatchKeyEventParams{down, up} {
+				_, err := chromedp.Call(b.ctx, input.DispatchKeyEvent, event)
+				require.NoError(b.t, err)
+			}
+		}
+	}
+}
+
+// shot writes what is seen to testdata/screens, for a person to look at.
+func (b *tab) shot(name string) {
+	b.t.Helper()
+	picture, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+	require.NoError(b.t, err)
+	dir := filepath.Join("testdata", "screens")
+	require.NoError(b.t, os.MkdirAll(dir, 0o755))
+	require.NoError(b.t, os.WriteFile(filepath.Join(dir, name+".png"), picture, 0o644))
+}

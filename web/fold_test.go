@@ -1,0 +1,212 @@
+package web_test
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"modernc.org/quickjs"
+
+	"github.com/convene-run/convene/document"
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/llm/sim"
+	"github.com/convene-run/convene/thread"
+)
+
+// pageFold runs the page's own fold on a log and gives the state after each event.
+func pageFold(t testing.TB, bodies []string) []string {
+	t.Helper()
+	source, err := os.ReadFile("testdata/fold.js")
+	require.NoError(t, err)
+	vm, err := quickjs.NewVM()
+	require.NoError(t, err)
+	defer func() { require.NoError(t, vm.Close()) }()
+	require.NoError(t, vm.SetEvalTimeout(time.Minute))
+	_, err = vm.Eval(string(source)+"\n;globalThis.statesOf = (log) => JSON.stringify(fold.states(log)); 0", quickjs.EvalGlobal)
+	require.NoError(t, err)
+	result, err := vm.Call("statesOf", strings.Join(bodies, "\n"))
+	require.NoError(t, err)
+	var states []string
+	require.NoError(t, json.Unmarshal([]byte(result.(string)), &states))
+	return states
+}
+
+// canonical writes the part of the Go state that the page has too, as the page
+// does: members sorted by name.
+func canonical(t testing.TB, th *thread.Thread) string {
+	t.Helper()
+	runs := []any{}
+	for _, run := range th.Runs {
+		runs = append(runs, canonicalRun(run))
+	}
+	var out strings.Builder
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	require.NoError(t, enc.Encode(map[string]any{"seq": th.Seq, "runs": runs}))
+	return strings.TrimSuffix(out.String(), "\n")
+}
+
+func canonicalRun(run *thread.Run) map[string]any {
+	board, entries, places, dispatches, limits := []any{}, []any{}, []any{}, []any{}, []any{}
+	for _, task := range run.Board.Tasks() {
+		board = append(board, map[string]any{
+			"id": task.ID, "text": task.Text, "assigned_to": task.AssignedTo, "finished": task.Finished, "auto": run.Board.AutoCompleted(task.ID),
+		})
+	}
+	for id := 1; id <= run.Document.Version(); id++ {
+		entry, _ := run.Document.Entry(events.EntryID(id))
+		trace := [][]int{}
+		for _, s := range run.Document.Trace(entry.ID) {
+			row := []int{s.Start, s.End}
+			for _, source := range s.Entries {
+				row = append(row, int(source))
+			}
+			trace = append(trace, row)
+		}
+		entries = append(entries, map[string]any{
+			"id": id, "section": entry.Section, "slot": entry.Slot, "agent": entry.Author, "replaced_by": entry.ReplacedBy, "trace": trace,
+		})
+	}
+	for _, place := range run.Document.Places() {
+		live := []int{}
+		for _, entry := range run.Document.Entries(place) {
+			live = append(live, int(entry.ID))
+		}
+		places = append(places, map[string]any{"section": place.Section, "slot": place.Slot, "live": live})
+	}
+	for _, d := range run.Dispatches {
+		outcome := events.Outcome("")
+		if d.Finish != nil {
+			outcome = d.Finish.Status
+		}
+		dispatches = append(dispatches, map[string]any{
+			"id": d.ID, "agent": d.Start.Agent, "tasks": emptyNotNil(d.Start.TaskIDs), "outcome": outcome,
+			"progress": d.Progress, "started": d.Started,
+		})
+	}
+	for _, l := range run.Limits {
+		limits = append(limits, l.Limit)
+	}
+	answer, failure := "", ""
+	if run.FinalAnswer != nil {
+		answer = run.FinalAnswer.Content
+	}
+	if run.Failure != nil {
+		failure = run.Failure.Message
+	}
+	return map[string]any{
+		"run_id": run.ID, "team": run.Team, "status": run.Status, "reason": run.Reason, "limit": run.Limit,
+		"started_at": run.Start, "updated_at": run.Updated, "first_seq": run.FirstSeq, "last_seq": run.LastSeq,
+		"models": emptyNotNil(run.Models), "tasks": run.Tasks, "finished_tasks": run.FinishedTasks, "model_calls": run.ModelCalls,
+		"cost_usd": run.CostUSD, "input_tokens": run.Usage.InputTokens, "cached_input_tokens": run.Usage.CachedInputTokens,
+		"output_tokens": run.Usage.OutputTokens, "reasoning_tokens": run.Usage.ReasoningTokens,
+		"board": board, "document": run.Document.RenderClean(), "places": places, "entries": entries, "dispatches": dispatches,
+		"answer": answer, "failure": failure, "limits": limits,
+		"cancel_requested": run.CancelRequested != nil, "cancelled": run.Cancelled,
+	}
+}
+
+func emptyNotNil[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+// agree compares the two folds after every event.
+func agree(t *testing.T, log events.Log, key events.ThreadKey) {
+	t.Helper()
+	bodies := encoded(t, log, key)
+	states := pageFold(t, bodies)
+	require.Len(t, states, len(bodies))
+	th := thread.New()
+	for i, body := range bodies {
+		env, err := events.Decode([]byte(body))
+		require.NoError(t, err)
+		require.NoError(t, th.Apply(env))
+		require.JSONEq(t, canonical(t, th), states[i], "after %s", body)
+	}
+}
+
+// Proves R12, R71: the page's fold and those of Go agree after every event of whole
+// runs, of every built-in team, of cancelled, limited, forked and resumed ones.
+func TestPageAndGoFoldAlike(t *testing.T) {
+	for _, name := range []string{"trip", "general", "research", "review"} {
+		t.Run(name, func(t *testing.T) {
+			log, run := simulated(t, name, sim.Options{})
+			agree(t, log, events.ThreadKey{Tenant: run.Tenant, Thread: run.Thread})
+		})
+	}
+	for _, behaviour := range []sim.Behaviour{sim.BehaveCircles, sim.BehaveFlood, sim.BehaveEmpty} {
+		t.Run(string(behaviour), func(t *testing.T) {
+			log, run := simulated(t, "trip", sim.Options{Behaviour: behaviour})
+			agree(t, log, events.ThreadKey{Tenant: run.Tenant, Thread: run.Thread})
+		})
+	}
+}
+
+// Proves R71: what no simulated run holds: bytes that are not letters of one byte,
+// names that differ in case, spans inside spans, failures, a cancellation and a
+// second run in the thread.
+func TestPageAndGoFoldRareThingsAlike(t *testing.T) {
+	log := events.NewMemory()
+	s := newScript(t, log)
+	s.start("Größe 漢字 🎈")
+	s.add(events.TasksCreated{Tasks: []events.Task{{ID: 1, Text: "ä", AssignedTo: "food"}, {ID: 2, Text: "b", AssignedTo: "food"}}})
+	write := func(id int, section, slot, content string, replaced []events.EntryID, spans ...events.Span) {
+		e := events.DocumentUpdated{
+			Version: id, EntryID: events.EntryID(id), Author: "food", Content: content, Section: section, Slot: slot, Replaced: replaced, Spans: spans,
+		}
+		for _, span := range spans {
+			e.Merged = append(e.Merged, span.Entry)
+		}
+		s.add(e)
+	}
+	write(1, "Straße  Eins", "Main", "Grüße 漢字 🎈.", nil)
+	write(2, "ÉTÉ", "notes", "second", nil)
+	write(3, "straße eins", "main", "third", nil)
+	one := len("Grüße 漢字 🎈.")
+	write(4, "Straße Eins", "MAIN", "→ Grüße 漢字 🎈. and more 🎈", []events.EntryID{1, 3}, events.Span{Start: 4, End: 4 + one, Entry: 1})
+	four := len("→ Grüße 漢字 🎈. and more 🎈")
+	write(5, "Straße Eins", "main", "→ Grüße 漢字 🎈. and more 🎈 end", []events.EntryID{4}, events.Span{Start: 0, End: four, Entry: 4})
+	write(6, "été", "ΣΊΣΥΦΟΣ", "ς", nil)
+	write(7, "ǆ first_second", "a-b", "x", nil)
+	zero := 0.0
+	s.add(
+		events.TaskUpdated{Task: events.Task{ID: 2, Text: "b", AssignedTo: "food", Finished: true}, AutoCompleted: true},
+		events.LimitReached{Limit: "max_tokens", Value: 5, Used: 6, Consequence: "wrap up"},
+		events.Error{Message: "broken"}, events.RunSuspended{Reason: "stopped"}, events.RunResumed{Owner: "other"},
+		events.CancelRequested{Reason: "enough"}, events.RunCancelled{Reason: "enough"},
+		events.WorkflowFinished{Status: events.StatusCancelled, Reason: "enough", CostUSD: &zero},
+	)
+	s.run += "2"
+	s.start("again")
+	s.add(events.UserMessage{Content: "hello"}, events.WorkflowFinished{Status: events.StatusFailed, Reason: "no"})
+	agree(t, log, s.key)
+}
+
+// The headings of every layout are those of Go.
+func TestPageAndGoTitleAlike(t *testing.T) {
+	declared, err := document.Sections([]document.Section{
+		{ID: "next_steps", Slots: []string{"who_does-what", "b"}}, {ID: "einleitung", Title: "Überblick"}, {ID: "ßeta"}, {ID: "__"},
+	})
+	require.NoError(t, err)
+	for _, layout := range []document.Layout{document.Travel(), document.Free(), declared} {
+		wire, err := json.Marshal(layout)
+		require.NoError(t, err)
+		log := events.NewMemory()
+		s := newScript(t, log)
+		s.add(events.WorkflowStarted{Message: "x", Team: "t", Layout: wire})
+		places := []document.Place{{Section: "3", Slot: "night"}, {Section: "0", Slot: "general"}, {Section: "3", Slot: "morning"}, {Section: "12", Slot: "general"}}
+		if layout.Kind() == document.KindSections {
+			places = []document.Place{{Section: "ßeta", Slot: "main"}, {Section: "einleitung", Slot: "main"}, {Section: "next_steps", Slot: "b"}, {Section: "__", Slot: "main"}, {Section: "next_steps", Slot: "who_does-what"}}
+		}
+		for i, place := range places {
+			s.add(events.DocumentUpdated{Version: i + 1, EntryID: events.EntryID(i + 1), Author: "a", Content: "text", Section: place.Section, Slot: place.Slot})
+		}
+		agree(t, log, s.key)
+	}
+}
