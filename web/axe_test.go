@@ -1,0 +1,114 @@
+package web_test
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/require"
+
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/llm/sim"
+	"github.com/convene-run/convene/web"
+)
+
+// violations are what axe-core finds wrong with the page as it is.
+func violations(b *tab) string {
+	b.t.Helper()
+	source, err := os.ReadFile("node_modules/axe-core/axe.min.js")
+	require.NoError(b.t, err)
+	js[bool](b, "(() => { if (!window.axe) {"+string(source)+"\n} return true; })()")
+	return js[string](b, `axe.run(document, {resultTypes: ['violations']}).then((r) => JSON.stringify(
+		r.violations.map((v) => [v.id, v.help, v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160) + ' ' + n.failureSummary)]), null, 1))`)
+}
+
+// Proves R71: axe-core finds nothing wrong, in light and dark, wide and on a phone.
+func TestAccessibility(t *testing.T) {
+	if _, err := os.Stat("node_modules/axe-core"); err != nil {
+		t.Skip("web/node_modules is not there: `npm ci` in web brings axe-core")
+	}
+	log, run := simulated(t, "trip", sim.Options{})
+	server := serve(t, web.Config{Log: log, Runs: newSimRuns(t, log, sim.Options{})})
+	b := browse(t)
+	views := []struct {
+		name, hash string
+		ready      string
+		keys       []string
+	}{
+		{"list", "/", `document.querySelector('.runs a')`, nil},
+		{"list-nothing", "/?q=nothing", `document.querySelector('.empty')`, nil},
+		{"run", "/runs/" + string(run.Run), statusOver, nil},
+		{"run-looked-into", "/runs/" + string(run.Run) + "?tags=1&changes=1&base=3&sel=event:9&at=60", `document.querySelector('.detail')`, []string{"j", "j"}},
+		{"run-filtered", "/runs/" + string(run.Run) + "?find=nothing&at=1", `document.querySelector('.log .empty')`, nil},
+		{"run-unknown", "/runs/none", `document.querySelector('main h1')`, nil},
+		{"help", "/", `document.querySelector('.runs a')`, []string{"?"}},
+	}
+	for _, size := range []struct {
+		name          string
+		width, height int64
+		phone         bool
+	}{{"wide", 1440, 900, false}, {"phone", 390, 844, true}} {
+		b.size(size.width, size.height, size.phone)
+		for _, scheme := range []string{"light", "dark"} {
+			b.scheme(scheme)
+			for _, view := range views {
+				b.open("about:blank")
+				b.open(server.url("/#" + view.hash))
+				b.wait(view.ready)
+				b.press(view.keys...)
+				name := fmt.Sprintf("%s-%s-%s", view.name, size.name, scheme)
+				b.shot(name)
+				require.Equal(t, "[]", violations(b), name)
+				wide := js[bool](b, `document.documentElement.scrollWidth > innerWidth`)
+				require.False(t, wide, "%s: nothing scrolls sideways", name)
+			}
+		}
+	}
+	b.press(kb.Escape)
+}
+
+// Every status and state of the list, to be looked at and to be read by machines.
+func TestEveryStatusInTheList(t *testing.T) {
+	log := events.NewMemory()
+	cost := 0.0213
+	finish := func(status events.Status, reason string) func(*script) {
+		return func(s *script) {
+			s.add(events.ModelCalled{ID: "f.1", Model: "gpt-x", Usage: events.Usage{InputTokens: 31_000, OutputTokens: 7000}, CostUSD: &cost})
+			s.add(events.WorkflowFinished{Status: status, Reason: reason, CostUSD: &cost})
+		}
+	}
+	for _, c := range []struct {
+		request string
+		then    func(*script)
+	}{
+		{"Compare three frameworks for our next service", finish(events.StatusCompleted, "")},
+		{"Review the change of the billing module", finish(events.StatusDegraded, "tasks 3 and 5 stayed open: the limit of tokens was met")},
+		{"Plan a week on the coast", finish(events.StatusFailed, "authentication failed: the endpoint refused the key")},
+		{"Draft the release notes", finish(events.StatusCancelled, "cancelled by the user")},
+		{"Research the market for heat pumps in the north", func(s *script) { s.add(events.RunSuspended{Reason: "stopped"}) }},
+		{"Plan three days in Kyoto for two: " + longRequest, func(s *script) {
+			s.add(events.TasksCreated{Tasks: []events.Task{{ID: 1, Text: "a", AssignedTo: "food"}, {ID: 2, Text: "b", AssignedTo: "food"}}})
+			s.add(events.TaskUpdated{Task: events.Task{ID: 1, Text: "a", AssignedTo: "food", Finished: true}})
+		}},
+	} {
+		s := newScript(t, log)
+		s.start(c.request)
+		c.then(s)
+	}
+	server := serve(t, web.Config{Log: log, Runs: newSimRuns(t, log, sim.Options{})})
+	b := browse(t)
+	b.open(server.url("/"))
+	b.wait(`document.querySelectorAll('.runs li').length === 6`)
+	for _, word := range []string{"running", "suspended", "cancelled", "failed", "degraded", "completed", "1/2 tasks", "38k tok", "$0.021", "the limit of tokens was met"} {
+		require.Contains(t, b.text(".runs"), word)
+	}
+	b.shot("list-statuses")
+	b.size(390, 844, true)
+	b.scheme("dark")
+	b.shot("list-statuses-phone")
+	b.clean()
+}
+
+const longRequest = "temples early in the morning, food that a vegetarian can eat, hotels near the river, and all of it by train and on foot, with a day in reserve for rain"
+
