@@ -38,7 +38,8 @@ type Log interface {
 	Append(ctx context.Context, key ThreadKey, epoch Epoch, after Seq, envs []Envelope) error
 
 	// Post adds one event without a claim. Only kinds that others than the owner may
-	// say are taken: see [Postable]. A thread without events is [ErrNotFound].
+	// say are taken: see [Postable]. A thread without events is [ErrNotFound], a run
+	// that has finished [ErrRunOver]: nothing comes behind its last event.
 	Post(ctx context.Context, key ThreadKey, env Envelope) (Seq, error)
 
 	// Read returns the events with a seq above after, in order, at most limit of them
@@ -81,6 +82,7 @@ var (
 	ErrConflict  = errors.New("the thread has newer events")
 	ErrHeld      = errors.New("the thread is held by another process")
 	ErrClosed    = errors.New("the log is closed")
+	ErrRunOver   = errors.New("the run has finished")
 	ErrNotPosted = errors.New("events of this kind need a claim")
 	ErrCursor    = errors.New("not a cursor of this log")
 )

@@ -113,6 +113,11 @@ func (m *Memory) Post(ctx context.Context, key ThreadKey, env Envelope) (Seq, er
 	if thread == nil || len(thread.envs) == 0 {
 		return 0, fmt.Errorf("post to thread=%s: %w", key.Thread, ErrNotFound)
 	}
+	for _, summary := range thread.runs {
+		if summary.Run == env.Run && summary.Status.Over() {
+			return 0, fmt.Errorf("post to thread=%s run=%s: %w", key.Thread, env.Run, ErrRunOver)
+		}
+	}
 	err := m.add(thread, []Envelope{env})
 	return Seq(len(thread.envs)), err
 }

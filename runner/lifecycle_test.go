@@ -132,13 +132,14 @@ func TestCancelOfRunThatNobodyDrives(t *testing.T) {
 	require.ErrorIs(t, owned(t, log, nil, "other").Cancel(t.Context(), "", string(run.ID()), "again"), runner.ErrOver)
 }
 
-// A cancellation that crosses the end of its run hurts neither that run nor the next
-// of the thread.
+// A cancellation that crosses the end of its run comes too late, and the thread goes on.
 func TestCancelThatComesTooLate(t *testing.T) {
 	log := events.NewMemory()
 	p := playWith(t, runner.Config{Log: log, Models: oneClient{llmtest.Script(t, ordinary()...)}}, pair())
 	_, err := log.Post(t.Context(), p.key, events.Envelope{Run: p.Run, Data: events.CancelRequested{Reason: "late"}})
-	require.NoError(t, err)
+	require.ErrorIs(t, err, events.ErrRunOver)
+	err = owned(t, log, nil, "other").Cancel(t.Context(), "", string(p.Run), "late")
+	require.ErrorIs(t, err, runner.ErrOver)
 	again := job
 	again.Team, again.Thread = pair(), p.Thread
 	run, err := owned(t, log, llmtest.Script(t, ordinary()...), "driver").Start(t.Context(), again)

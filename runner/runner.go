@@ -354,6 +354,9 @@ func (r *Runner) postCancel(ctx context.Context, tenant events.TenantID, idOrPre
 	_, err = r.config.Log.Post(ctx, events.ThreadKey{Tenant: tenant, Thread: summary.Thread}, events.Envelope{
 		Run: summary.Run, Data: events.CancelRequested{Reason: reason},
 	})
+	if errors.Is(err, events.ErrRunOver) {
+		return fmt.Errorf("run %s: %w", summary.Run, ErrOver)
+	}
 	r.mu.Lock()
 	own := r.runs[summary.Run]
 	r.mu.Unlock()

@@ -237,6 +237,17 @@ func testPost(t *testing.T, f *fixture) {
 	require.Equal(t, events.Seq(4), seq)
 }
 
+func testPostToFinishedRun(t *testing.T, f *fixture) {
+	w := f.begin()
+	w.add(events.WorkflowFinished{Status: events.StatusCompleted})
+	for range 2 { // what the log keeps in memory, and what it reads
+		_, err := f.Post(f.ctx, w.key, events.Envelope{Run: w.run, Data: events.CancelRequested{}})
+		require.ErrorIs(t, err, events.ErrRunOver)
+		require.Len(t, f.all(w.key), 2, "workflow_finished is the last")
+		require.NoError(t, f.Release(f.ctx, w.key, w.epoch))
+	}
+}
+
 func testPostKinds(t *testing.T, f *fixture) {
 	w := f.begin()
 	for kind, fact := range Samples() {

@@ -35,6 +35,7 @@ func Run(t *testing.T, open Open) {
 		"claim refuses bad input":                 testClaimInput,
 		"post needs no claim":                     testPost,
 		"post takes postable kinds only":          testPostKinds,
+		"post comes before the end of a run":      testPostToFinishedRun,
 		"read pages":                              testReadPages,
 		"read encoded is the wire form":           testReadEncoded,
 		"wait wakes":                              testWait,

@@ -243,6 +243,13 @@ func (l *Log) Post(ctx context.Context, key events.ThreadKey, env events.Envelop
 		if state == nil || state.last == 0 {
 			return fmt.Errorf("post to thread=%s: %w", key.Thread, events.ErrNotFound), nil
 		}
+		run, err := b.runOf(state, env)
+		if err != nil {
+			return nil, err
+		}
+		if run != nil && run.summary.Status.Over() {
+			return fmt.Errorf("post to thread=%s run=%s: %w", key.Thread, env.Run, events.ErrRunOver), nil
+		}
 		envs := []events.Envelope{env}
 		if err := events.Stamp(envs, key, state.last, state.lastTime, time.Now()); err != nil {
 			return err, nil
