@@ -53,13 +53,19 @@ fuzz: ## fuzz every decoder for FUZZTIME each
 	done
 
 .PHONY: bench
-bench: ## overhead, critical path and memory of whole runs, beside a bare loop
-	$(GO) test -run '^$$' -bench 'Overhead|CriticalPath|Memory' -benchtime $(BENCHTIME) -timeout 30m ./internal/bench
+bench: ## overhead, critical path and memory of whole runs and batches, beside a bare loop
+	$(GO) test -run '^$$' -bench 'Overhead|CriticalPath|Memory|Batch|UnevenRows' -benchtime $(BENCHTIME) -timeout 30m ./internal/bench
 
 .PHONY: bench-limits
 bench-limits: ## rate limits as a server sees them: seven minutes
 	$(GO) test -run '^$$' -bench Limits -benchtime $(BENCHTIME) -timeout 30m ./internal/bench
 
 .PHONY: soak
-soak: ## what takes minutes: kill -9 at KILLS random moments
+soak: ## what takes minutes: kill -9 at KILLS random moments, the memory of 100,000 rows
 	CONVENE_KILLS=$(KILLS) $(GO) test -count=1 -v -run '^TestKill$$' -timeout 30m ./cmd/convene
+	CONVENE_KILLS=100 $(GO) test -count=1 -v -run '^TestKilledAtRandomMoments$$' -timeout 30m ./batch
+	CONVENE_SOAK=1 $(GO) test -count=1 -v -run '^TestMemoryIsFlat$$' -timeout 60m ./batch
+
+.PHONY: examples
+examples: ## build and test the module that embeds convene
+	cd examples/embedding && $(GO) vet ./... && $(GO) test ./...

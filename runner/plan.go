@@ -51,7 +51,7 @@ type plan struct {
 }
 
 // configure writes a team down as the configuration of a run.
-func configure(t *team.Team, model string, solo bool) (config, error) {
+func configure(t *team.Team, model string, solo bool, extra []agent.Tool) (config, error) {
 	c := config{Team: *t, Solo: solo}
 	var tools []agent.Tool
 	system := facilitator.SoloSystem
@@ -70,7 +70,7 @@ func configure(t *team.Team, model string, solo bool) (config, error) {
 	if solo {
 		return c, nil
 	}
-	shared := toolConfigs(specialists.Tools(t))
+	shared := toolConfigs(append(specialists.Tools(t), extra...))
 	for _, s := range t.Specialists {
 		text, err := specialists.System(t, s)
 		if err != nil {
@@ -115,7 +115,7 @@ func (r *Runner) compile(c config, encoded json.RawMessage) (*plan, error) {
 			return nil, err
 		}
 		if i < 2 {
-			if toolset, err = handlers(&c.Team, a, i == 0); err != nil {
+			if toolset, err = handlers(&c.Team, a, i == 0, r.config.Tools); err != nil {
 				return nil, err
 			}
 		}
@@ -138,8 +138,8 @@ func (r *Runner) compile(c config, encoded json.RawMessage) (*plan, error) {
 
 // handlers joins the tools as they were offered when the run started with what they
 // do now. A tool that this build no longer has answers so.
-func handlers(t *team.Team, a agentConfig, first bool) (*agent.Toolset, error) {
-	known := specialists.Tools(t)
+func handlers(t *team.Team, a agentConfig, first bool, extra []agent.Tool) (*agent.Toolset, error) {
+	known := append(specialists.Tools(t), extra...)
 	if first {
 		known = facilitator.Tools(t)
 	}
@@ -204,7 +204,7 @@ func (r *Runner) planOf(job Job) (*plan, error) {
 	if err := t.Validate(); err != nil {
 		return nil, err
 	}
-	c, err := configure(&t, job.Model, job.Solo)
+	c, err := configure(&t, job.Model, job.Solo, r.config.Tools)
 	if err != nil {
 		return nil, err
 	}

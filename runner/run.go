@@ -240,7 +240,8 @@ func (r *Run) run(ctx, work context.Context, prompt string) {
 		Run: r.id, Priority: r.terms.Priority, Journal: r.journal, Caller: r.runner.config.Caller, Governor: r.governor,
 		Dispatcher: workContext{work, specialists.NewDispatcher(specialists.Config{
 			Run: r.id, Priority: r.terms.Priority, Team: &r.plan.config.Team, Specs: r.plan.specs, Journal: r.journal,
-			Caller: r.runner.config.Caller, Governor: r.governor, Watch: r.watch.add,
+			Functions: r.runner.config.Functions,
+			Caller:    r.runner.config.Caller, Governor: r.governor, Watch: r.watch.add,
 		})},
 		Live: live,
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/facilitator"
 	"github.com/convene-run/convene/llm"
+	"github.com/convene-run/convene/specialists"
 	"github.com/convene-run/convene/team"
 	"github.com/convene-run/convene/thread"
 )
@@ -30,6 +31,12 @@ type Config struct {
 	Caller agent.Caller
 	// Prices tells what calls will cost. Defaults to the built-in table.
 	Prices *llm.Prices
+	// Functions are Go functions that work in place of the specialists with these ids,
+	// in every team that has them.
+	Functions map[events.AgentID]specialists.Function
+	// Tools are offered to every specialist beside its own. A run that is resumed
+	// without one of them tells the model so.
+	Tools []agent.Tool
 	// Owner names this process to those who find a thread held by it. Defaults to a
 	// random name.
 	Owner events.Owner
@@ -220,6 +227,16 @@ func (r *Runner) Start(ctx context.Context, job Job) (*Run, error) {
 		started.Prompt = prompt
 	}
 	return r.begin(ctx, job, plan, started)
+}
+
+// Run starts a run and waits for its end: see [Runner.Start] and [Run.Wait]. Where
+// ctx ends first, the result is that of a suspended run.
+func (r *Runner) Run(ctx context.Context, job Job) (Result, error) {
+	run, err := r.Start(ctx, job)
+	if err != nil {
+		return Result{}, err
+	}
+	return run.Wait()
 }
 
 // begin claims the thread and appends the run's first event.

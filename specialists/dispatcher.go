@@ -23,6 +23,8 @@ type Config struct {
 	Journal  agent.Journal
 	Caller   agent.Caller
 	Governor agent.Governor
+	// Functions are the specialists that are Go functions.
+	Functions map[events.AgentID]Function
 	// Watch is told when a dispatch begins to be driven: it returns where to show
 	// what the agent does, a context that ends when the dispatch must, and a function
 	// to call when it has ended.
@@ -64,6 +66,9 @@ func (d *Dispatcher) Dispatch(ctx context.Context, id events.DispatchID) error {
 	}
 	ctx, live, done := d.config.Watch(ctx, spec, id)
 	defer done()
+	if f := d.config.Functions[who]; f != nil {
+		return f.drive(ctx, &d.config, role)
+	}
 	loop := &agent.Loop{
 		Spec: spec, Role: role, ID: id, Run: d.config.Run, Priority: d.config.Priority,
 		Journal: d.config.Journal, Caller: d.config.Caller, Governor: d.config.Governor, Live: live,

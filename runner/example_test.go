@@ -1,0 +1,121 @@
+package runner_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/convene-run/convene/agent"
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/llm"
+	"github.com/convene-run/convene/llm/endpoint"
+	"github.com/convene-run/convene/runner"
+	"github.com/convene-run/convene/specialists"
+	"github.com/convene-run/convene/team"
+)
+
+// exampleRunner keeps its runs in memory and asks the simulated model.
+func exampleRunner(config runner.Config) *runner.Runner {
+	config.Log = events.NewMemory() // sqlite.Open(ctx, "convene.db") keeps them
+	config.Models = endpoint.New(endpoint.Config{Default: "sim"})
+	r, err := runner.New(config)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return r
+}
+
+func exampleTeam() *team.Team {
+	trip, err := team.Builtin("trip")
+	if err != nil {
+		log.Fatal(err)
+	}
+	return trip
+}
+
+// One run, from the request to the answer.
+func ExampleRunner_Run() {
+	r := exampleRunner(runner.Config{})
+	result, err := r.Run(context.Background(), runner.Job{Request: "Plan three days in Kyoto for two", Team: exampleTeam()})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(result.Status, len(result.Tasks), "tasks", result.Simulated)
+	// Output: completed 6 tasks true
+}
+
+// Following the events of a run while it is under way.
+func ExampleRun_Events() {
+	ctx := context.Background()
+	run, err := exampleRunner(runner.Config{}).Start(ctx, runner.Job{Request: "Plan three days in Kyoto for two", Team: exampleTeam()})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for env, err := range run.Events(ctx) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		switch e := env.Data.(type) {
+		case events.TasksCreated:
+			fmt.Println(len(e.Tasks), "tasks")
+		case events.WorkflowFinished:
+			fmt.Println(e.Status)
+		}
+	}
+	// Output:
+	// 6 tasks
+	// completed
+}
+
+// A specialist that is a Go function in place of a model.
+func ExampleConfig_function() {
+	timetable := func(_ context.Context, work specialists.Assignment) (specialists.Contribution, error) {
+		return specialists.Contribution{
+			Entries: []specialists.Entry{{
+				Place:   map[string]any{"day": 1, "time_slot": "morning"},
+				Content: fmt.Sprintf("Train 7 leaves at 8:12 (%d tasks).", len(work.Tasks)),
+			}},
+			Summary: "One train found.",
+		}, nil
+	}
+	r := exampleRunner(runner.Config{Functions: map[events.AgentID]specialists.Function{"logistics": timetable}})
+	run, err := r.Start(context.Background(), runner.Job{Request: "Plan three days in Kyoto for two", Team: exampleTeam()})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for env := range run.Events(context.Background()) {
+		if written, ok := env.Data.(events.DocumentUpdated); ok && env.Agent == "logistics" {
+			fmt.Println(written.Content)
+		}
+	}
+	// Output: Train 7 leaves at 8:12 (2 tasks).
+}
+
+// A tool of one's own, which every specialist may call.
+func ExampleConfig_tools() {
+	weather := agent.Tool{
+		Tool: llm.Tool{
+			Name: "weather", Description: "Gives the weather of a place.",
+			Parameters: agent.Parameters(agent.Property{Name: "place", Schema: agent.Text("The place."), Required: true}),
+		},
+		Handler: agent.External{
+			Effect: events.EffectPure, // may be asked again after a crash
+			Call: func(_ context.Context, in agent.Invocation) (string, error) {
+				var args struct {
+					Place string `json:"place"`
+				}
+				if err := in.Decode(&args); err != nil {
+					return "", err
+				}
+				return "Sunny in " + args.Place, nil
+			},
+		},
+	}
+	r := exampleRunner(runner.Config{Tools: []agent.Tool{weather}})
+	result, err := r.Run(context.Background(), runner.Job{Request: "Plan three days in Kyoto for two", Team: exampleTeam()})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(result.Status)
+	// Output: completed
+}
