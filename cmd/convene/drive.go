@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"syscall"
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
@@ -95,19 +96,21 @@ func (d *driver) show(run *runner.Run, after events.Seq) error {
 	if err := d.watched.add(run); err != nil {
 		return err
 	}
-	f := &follower{app: d.app, run: run, views: d.views(run, after)}
+	outlivePipes()
+	f := &follower{app: d.app, run: run, views: d.views(run, after), resume: d.command("resume", run.ID())}
 	result, err := f.follow()
 	if err != nil {
 		return err
 	}
 	current := f.thread.Current()
+	err = d.write(current) // before stdout, whose reader may have gone
 	if !d.flags.json {
-		if err := d.app.printResult(current); err != nil {
-			return err
+		if printed := d.app.printResult(current); !errors.Is(printed, syscall.EPIPE) {
+			err = errors.Join(err, printed)
 		}
 	}
-	err = d.write(current)
-	d.app.printEnd(current)
+	d.app.printSummary(current)
+	fmt.Fprintf(d.app.err, "  %s\n", d.next(current))
 	if err != nil {
 		return err
 	}
@@ -185,18 +188,31 @@ func (a *app) printResult(run *thread.Run) error {
 	return err
 }
 
-// printEnd says how the run ended, and which command is next.
-func (a *app) printEnd(run *thread.Run) {
-	theme := a.theme(a.err)
-	for _, line := range termview.Summary(run, theme, width(a.err)) {
+// printSummary says how the run ended.
+func (a *app) printSummary(run *thread.Run) {
+	for _, line := range termview.Summary(run, a.theme(a.err), width(a.err)) {
 		fmt.Fprintln(a.err, line)
 	}
-	next, store := "show it again with: convene show", ""
+}
+
+// next says which command comes next.
+func (d *driver) next(run *thread.Run) string {
 	if !run.Status.Over() {
-		next = "continue it with: convene resume"
+		return "continue it with: " + d.command("resume", run.ID)
 	}
-	if a.flags.store != "" {
-		store = fmt.Sprintf(" --store %q", a.flags.store)
+	return "show it again with: " + d.command("show", run.ID)
+}
+
+// command is one to go on with, with what it needs to find the same store, and to
+// drive the run at the same endpoint: without that a resumed run would fail for good
+// at another.
+func (d *driver) command(verb string, id events.RunID) string {
+	command := fmt.Sprintf("convene %s %s", verb, termview.ShortID(id))
+	if verb == "resume" && d.flags.baseURL != "" {
+		command += fmt.Sprintf(" --base-url %q", d.flags.baseURL)
 	}
-	fmt.Fprintf(a.err, "  %s %s%s\n", next, termview.ShortID(run.ID), store)
+	if d.app.flags.store != "" {
+		command += fmt.Sprintf(" --store %q", d.app.flags.store)
+	}
+	return command
 }

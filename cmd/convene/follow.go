@@ -35,6 +35,8 @@ type follower struct {
 	app   *app
 	run   *runner.Run
 	views []view
+	// resume is the command that continues the run.
+	resume string
 
 	thread      *thread.Thread
 	interrupted int
@@ -76,7 +78,10 @@ func (f *follower) follow() (runner.Result, error) {
 	}
 	if err != nil {
 		// The reader met the same trouble; the run's own words are better.
-		return result, fmt.Errorf("run %s: %w. `convene resume %s` continues it", f.run.ID(), err, f.run.ID())
+		return result, fmt.Errorf("run %s: %w. `%s` continues it", f.run.ID(), err, f.resume)
+	}
+	if shown != nil && !result.Status.Over() {
+		return result, fmt.Errorf("run %s was stopped, because it could not be shown: %w. `%s` continues it", f.run.ID(), shown, f.resume)
 	}
 	return result, shown
 }

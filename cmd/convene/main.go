@@ -24,3 +24,9 @@ func interrupts() <-chan os.Signal {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	return signals
 }
+
+// outlivePipes makes a reader of stdout or stderr that went away an error of the write,
+// for a command that must put a run in order first. Until then it ends the process.
+func outlivePipes() {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+}

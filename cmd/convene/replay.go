@@ -88,7 +88,7 @@ func (a *app) replay(ctx context.Context, name string, speed float64) error {
 	if err := a.printResult(run); err != nil {
 		return err
 	}
-	a.printEnd(run)
+	a.printSummary(run)
 	return nil
 }
 
