@@ -35,7 +35,7 @@ func TestStopAnywhere(t *testing.T) {
 		require.NoError(t, err)
 		whole := ended(t, log, run)
 		_, document, _ := picture(t, log, run.Key())
-		for seq := events.Seq(1); int(seq) < len(whole.envs); seq += 3 {
+		for seq := events.Seq(1); int(seq) < len(whole.envs); seq += 7 {
 			for name, stop := range map[string]func(*runner.Run){"stop": (*runner.Run).Stop, "suspend": (*runner.Run).Suspend} {
 				where := fmt.Sprintf("early=%v %s at %d", early, name, seq)
 				log, client := events.NewMemory(), &counting{Client: sim.New(options)}
