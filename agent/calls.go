@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/team"
@@ -105,7 +106,7 @@ func (l *Loop) recordTooMany(tx *thread.Tx, calls int) {
 // refuse answers a call that is not run. Dispatch tools have an event of their own
 // for it.
 func (l *Loop) refuse(tx *thread.Tx, tool compiled, in Invocation, reason error) {
-	if _, dispatch := tool.Handler.(Dispatch); dispatch {
+	if _, dispatch := tool.Handler.(Dispatch); dispatch || strings.HasPrefix(in.Tool, DispatchPrefix) {
 		tx.Emit(l.Spec.ID, l.ID, events.DispatchRefused{
 			Tool: in.Tool, Result: Refuse(reason).Text, CallRef: in.Ref,
 		})

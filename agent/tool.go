@@ -19,6 +19,10 @@ type Tool struct {
 	Handler Handler
 }
 
+// DispatchPrefix begins the names of dispatch tools. Calls of such a name, of a
+// specialist that there is or of one that there is not, emit no tool_call.
+const DispatchPrefix = "call_"
+
 // Handler is what a tool does: a [Pure], a [Dispatch] or an [External].
 type Handler interface{ handler() }
 

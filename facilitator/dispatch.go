@@ -16,8 +16,8 @@ import (
 // try again.
 const fruitless = 2
 
-// DispatchPrefix begins the names of dispatch tools. They emit no tool_call.
-const DispatchPrefix = "call_"
+// DispatchPrefix is [agent.DispatchPrefix].
+const DispatchPrefix = agent.DispatchPrefix
 
 func (t tools) dispatch(s team.Specialist) agent.Tool {
 	return agent.Tool{

@@ -61,13 +61,14 @@ func called(id string, call events.ToolCall) events.ToolCall {
 func TestWrongCallsAreAnswered(t *testing.T) {
 	p := play(t, llmtest.Script(t, ordinary()[1], llmtest.Agent(boss,
 		llmtest.Calls("",
-			llmtest.Call("fly", args{}), llmtest.Call("create_tasks", `{"tasks": [`), llmtest.Call("create_tasks", args{"tasks": "none"}),
+			llmtest.Call("fly", args{}), llmtest.Call("call_nobody", args{}), llmtest.Call("create_tasks", `{"tasks": [`), llmtest.Call("create_tasks", args{"tasks": "none"}),
 			llmtest.Call("create_tasks", `[1]`), create("alpha")),
 		llmtest.Calls("", llmtest.Call("call_alpha", args{"task_ids": "1"}), dispatch("alpha", 7)),
 		llmtest.Calls("", dispatch("alpha", 1)), llmtest.Says("Done"))), pair())
 	p.completed(t)
 	require.Contains(t, p.results("fly")[0], `no tool "fly"`)
 	require.Contains(t, p.results("fly")[0], "create_tasks, get_plan_status, read_document, consolidate_section, read_document_clean, call_alpha, call_beta")
+	require.Contains(t, p.results("call_nobody")[0], `no tool "call_nobody"`)
 	require.Contains(t, p.results("create_tasks")[0], "not valid JSON")
 	require.Contains(t, p.results("create_tasks")[1], "do not fit its schema")
 	require.Contains(t, p.results("create_tasks")[2], "do not fit its schema")
