@@ -21,8 +21,9 @@ type journal struct {
 	mu     sync.Mutex
 	thread *thread.Thread
 	facts  []events.Envelope
-	// deny, if set, fails a commit as a store does.
-	deny func(events.Envelope) error
+	// deny, if set, fails a commit as a store does, and with it all that follow.
+	deny   func(events.Envelope) error
+	failed error
 }
 
 func newJournal(t testing.TB, envs ...events.Envelope) *journal {
@@ -43,6 +44,9 @@ func newJournal(t testing.TB, envs ...events.Envelope) *journal {
 func (j *journal) Do(decide func(*thread.Tx)) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	if j.failed != nil {
+		return j.failed
+	}
 	tx := j.thread.Begin(time.Now())
 	decide(tx)
 	facts, err := tx.Facts()
@@ -51,7 +55,7 @@ func (j *journal) Do(decide func(*thread.Tx)) error {
 			err = j.deny(env)
 		}
 	}
-	if err == nil {
+	if j.failed = err; err == nil {
 		j.facts = append(j.facts, facts...)
 	}
 	return err
