@@ -12,8 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/convene-run/convene/agent"
+	"github.com/convene-run/convene/cmd/internal/doctor"
 	"github.com/convene-run/convene/cmd/internal/termview"
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/runner"
 	"github.com/convene-run/convene/thread"
 )
@@ -110,6 +112,7 @@ func (d *driver) show(run *runner.Run, after events.Seq) error {
 		}
 	}
 	d.app.printSummary(current)
+	d.advise(current)
 	fmt.Fprintf(d.app.err, "  %s\n", d.next(current))
 	if err != nil {
 		return err
@@ -192,6 +195,17 @@ func (a *app) printResult(run *thread.Run) error {
 func (a *app) printSummary(run *thread.Run) {
 	for _, line := range termview.Summary(run, a.theme(a.err), width(a.err)) {
 		fmt.Fprintln(a.err, line)
+	}
+}
+
+// advise says what to do about an endpoint that failed a run.
+func (d *driver) advise(run *thread.Run) {
+	if run.Status != events.StatusFailed || run.Failure == nil || !strings.Contains(run.Reason, run.Failure.Message) {
+		return
+	}
+	switch kind := llm.ErrorKind(run.Failure.Code); kind {
+	case llm.ErrUnreachable, llm.ErrTimeout, llm.ErrAuthentication, llm.ErrModelNotFound, llm.ErrNoTools, llm.ErrQuota, llm.ErrServer:
+		fmt.Fprintf(d.app.err, "  %s `convene doctor` tries it.\n", doctor.Advice(kind))
 	}
 }
 

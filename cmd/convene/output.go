@@ -28,9 +28,18 @@ func checkOutput(path string) error {
 	}
 	probe, err := os.CreateTemp(filepath.Dir(path), ".convene-*")
 	if err != nil {
-		return fmt.Errorf("-o cannot be written: %w", err)
+		return fmt.Errorf("-o cannot be written: no file can be made in %s: %w", filepath.Dir(path), cause(err))
 	}
 	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+}
+
+// cause is what went wrong with a file, without the name of one that nobody knows of.
+func cause(err error) error {
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		return pathErr.Err
+	}
+	return err
 }
 
 // writeOutput writes a file whole or not at all.

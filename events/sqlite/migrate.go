@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 
 	"github.com/pressly/goose/v3"
 	sqlite3 "modernc.org/sqlite"
@@ -73,7 +74,7 @@ func quickCheck(c *conn, path string) error {
 		return false, nil
 	})
 	if err == nil && finding != "ok" {
-		err = fmt.Errorf("%s: %w", finding, ErrDamaged)
+		err = fmt.Errorf("%w (%s)", ErrDamaged, strings.Join(strings.Fields(finding), " "))
 	}
 	return err
 }

@@ -78,7 +78,11 @@ func checkHeader(path string) error {
 		return err
 	}
 	if !info.Mode().IsRegular() {
-		return fmt.Errorf("it is a %s: %w", info.Mode().Type(), ErrNotOurs)
+		what := "no regular file"
+		if info.IsDir() {
+			what = "a directory"
+		}
+		return fmt.Errorf("it is %s: %w", what, ErrNotOurs)
 	}
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {

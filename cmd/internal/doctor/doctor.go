@@ -123,27 +123,41 @@ func (e *examination) answers() bool {
 	return e.yield(streams) && e.yield(usage)
 }
 
+// Advice says what a person can do about a failure of this kind at a first call.
+func Advice(kind llm.ErrorKind) string {
+	switch kind {
+	case llm.ErrUnreachable, llm.ErrTimeout:
+		return "Is the server running, and is the address right? See --base-url and OPENAI_BASE_URL."
+	case llm.ErrAuthentication:
+		return "Set the key of this provider; see `convene doctor --help`."
+	case llm.ErrModelNotFound:
+		return "Check the name after --model: it is the provider's own, after the first slash."
+	case llm.ErrNoTools:
+		return "convene needs a model that calls tools. Choose another model, or switch tool calling on at the server."
+	case llm.ErrQuota:
+		return "Add credit at the provider, or use another one."
+	case llm.ErrRateLimited:
+		return "The endpoint wants fewer calls at the moment. Try again later."
+	}
+	return "Is the address that of an OpenAI-compatible endpoint, such as …/v1?"
+}
+
 // refused says which of the first checks an error belongs to.
 func (e *examination) refused(err error) bool {
-	passed, failed := []string{}, Finding{Mark: Failed, Detail: err.Error()}
-	switch llm.KindOf(err) {
+	kind := llm.KindOf(err)
+	passed, failed := []string{"reachable", "key accepted"}, Finding{Mark: Failed, Check: "answers", Detail: err.Error(), Fix: Advice(kind)}
+	switch kind {
 	case llm.ErrUnreachable, llm.ErrTimeout:
-		failed.Check = "reachable"
-		failed.Fix = "Is the server running, and is the address right? See --base-url and OPENAI_BASE_URL."
+		passed, failed.Check = nil, "reachable"
 	case llm.ErrAuthentication:
-		passed = []string{"reachable"}
-		failed.Check, failed.Fix = "key accepted", "Set the key of this provider; see `convene doctor --help`."
+		passed, failed.Check = passed[:1], "key accepted"
 	case llm.ErrModelNotFound:
-		passed = []string{"reachable", "key accepted"}
-		failed.Check, failed.Fix = "model exists", "Check the name after --model: it is the provider's own, after the first slash."
+		failed.Check = "model exists"
 	case llm.ErrQuota:
-		passed = []string{"reachable", "key accepted"}
-		failed.Check, failed.Fix = "account has credit", "Add credit at the provider, or use another one."
+		failed.Check = "account has credit"
 	case llm.ErrRateLimited:
-		passed = []string{"reachable", "key accepted"}
-		failed.Check, failed.Fix = "answers", "The endpoint wants fewer calls at the moment. Try again later."
 	default:
-		failed.Check, failed.Fix = "answers", "Is the address that of an OpenAI-compatible endpoint, such as …/v1?"
+		passed = nil
 	}
 	for _, check := range passed {
 		if !e.yield(Finding{Mark: Good, Check: check}) {
@@ -171,7 +185,7 @@ const toolPrompt = "What are the weather and the time in Kyoto? Call get_weather
 // callsTools looks at a reply that should call two tools.
 func (e *examination) callsTools() bool {
 	h, err := e.call(toolPrompt, tools, llm.ToolChoiceAuto)
-	noTools := Finding{Failed, "calls tools", "", "convene needs a model that calls tools. Choose another model, or switch tool calling on at the server."}
+	noTools := Finding{Failed, "calls tools", "", Advice(llm.ErrNoTools)}
 	if err != nil {
 		noTools.Detail = err.Error()
 		e.yield(noTools)
