@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"time"
 
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/llm"
+	"github.com/convene-run/convene/team"
 	"github.com/convene-run/convene/thread"
 )
 
@@ -133,12 +135,16 @@ type LimitError struct {
 }
 
 func (e *LimitError) Error() string {
-	return fmt.Sprintf("the bound %s=%s is reached (%s used)", e.Limit, Number(e.Value), Number(e.Used))
+	return fmt.Sprintf("the bound %s=%s is reached (%s used)", e.Limit, Amount(e.Limit, e.Value), Amount(e.Limit, e.Used))
 }
 
-// Number writes the value of a bound for people: whole where it is large, else with
-// the digits that matter.
-func Number(v float64) string {
+// Amount writes the value of a bound for people: a time with its unit, anything else
+// whole where it is large, or with the digits that matter.
+func Amount(limit events.Limit, v float64) string {
+	switch limit {
+	case team.LimitMaxTime, team.LimitSpecialistTimeout, team.LimitSilenceTimeout:
+		return time.Duration(v * float64(time.Second)).Round(10 * time.Millisecond).String()
+	}
 	if v >= 1e5 {
 		return fmt.Sprintf("%.0f", v)
 	}

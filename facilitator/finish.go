@@ -75,7 +75,7 @@ func verdict(run *thread.Run, ending Ending, finished events.WorkflowFinished) (
 	}
 	for _, l := range run.Limits {
 		if l.Limit == finished.Limit && !strings.Contains(ending.Reason, string(l.Limit)) {
-			reasons = append(reasons, fmt.Sprintf("the bound %s=%s was reached", l.Limit, agent.Number(l.Value)))
+			reasons = append(reasons, fmt.Sprintf("the bound %s=%s was reached", l.Limit, agent.Amount(l.Limit, l.Value)))
 			break
 		}
 	}

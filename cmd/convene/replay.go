@@ -22,10 +22,10 @@ func newReplayCommand(a *app) *cobra.Command {
 	var speed float64
 	var f watchFlags
 	c := &cobra.Command{
-		Use:   "replay FILE | RUN",
+		Use:   "replay FILE | RUN | -",
 		Short: "Show a run again as it went",
-		Long: `Show a run again as it went, from a file of convene export --jsonl or run --json, or
-from the store. Nothing is called and nothing is written. With --speed 1 it takes as
+		Long: `Show a run again as it went, from a file of convene export --jsonl or run --json, with -
+from standard input, or from the store. Nothing is called and nothing is written. With --speed 1 it takes as
 long as the run did, with 10 a tenth of that; by default it does not wait at all.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -100,8 +100,12 @@ func (a *app) replayView() view {
 	return &plainView{out: a.err}
 }
 
-// eachRecorded goes over the events of a file, else of a run in the store.
+// eachRecorded goes over the events of a file, of standard input, else of a run in the
+// store.
 func (a *app) eachRecorded(ctx context.Context, name string, do func(events.Envelope) error) (err error) {
+	if name == "-" {
+		return eachLine(a.in, "standard input", do)
+	}
 	file, err := os.Open(name)
 	if err == nil {
 		defer func() { _ = file.Close() }()

@@ -139,7 +139,7 @@ func Advice(kind llm.ErrorKind) string {
 	case llm.ErrRateLimited:
 		return "The endpoint wants fewer calls at the moment. Try again later."
 	}
-	return "Is the address that of an OpenAI-compatible endpoint, such as …/v1?"
+	return "The endpoint itself failed: try again later. Is the address that of an OpenAI-compatible one, such as …/v1?"
 }
 
 // refused says which of the first checks an error belongs to.
