@@ -62,6 +62,10 @@ func (l *Loop) advance(tx *thread.Tx, a advancing) []pending {
 			if p, open := l.openDispatch(tx, handler, call, in); open {
 				start = append(start, p)
 			}
+		case Consult:
+			if p, open := l.openExternal(tx, l.consult(handler), call, in); open {
+				start = append(start, p)
+			}
 		case External:
 			if p, open := l.openExternal(tx, handler, call, in); open {
 				start = append(start, p)
@@ -185,10 +189,16 @@ func (l *Loop) openExternal(tx *thread.Tx, handler External, call *thread.Call, 
 	return pending{in.Ref.Index, func(ctx context.Context) error { return l.external(ctx, handler, in) }}, true
 }
 
+func (l *Loop) consult(handler Consult) External {
+	return External{Effect: events.EffectIdempotent, Call: func(ctx context.Context, in Invocation) (string, error) {
+		return handler(ctx, l.Journal, l.Dispatcher, in)
+	}}
+}
+
 // external runs the call and records its result.
 func (l *Loop) external(ctx context.Context, handler External, in Invocation) error {
 	text, panicked, err := callSafely(ctx, handler, in)
-	if ctx.Err() != nil && errors.Is(context.Cause(ctx), ErrSuspended) {
+	if errors.Is(err, ErrSuspended) || ctx.Err() != nil && errors.Is(context.Cause(ctx), ErrSuspended) {
 		return ErrSuspended
 	}
 	result := Result{Text: text}

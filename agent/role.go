@@ -92,6 +92,9 @@ type Dispatcher interface {
 	// it is, to its agent_finished, which carries the result of the call. An error
 	// means that it could not be brought to an end: [ErrSuspended], or the store's.
 	Dispatch(ctx context.Context, id events.DispatchID) error
+	// Stop ends a dispatch that is being driven, with the cause as its failure. It does
+	// not wait; a dispatch that is not driven yet, or no longer, is left alone.
+	Stop(id events.DispatchID, cause error)
 }
 
 // Governor admits model calls under the run's bounds.

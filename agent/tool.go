@@ -23,7 +23,7 @@ type Tool struct {
 // specialist that there is or of one that there is not, emit no tool_call.
 const DispatchPrefix = "call_"
 
-// Handler is what a tool does: a [Pure], a [Dispatch] or an [External].
+// Handler is what a tool does: a [Pure], a [Dispatch], a [Consult] or an [External].
 type Handler interface{ handler() }
 
 // Pure is a tool that is a decision on the run's state. Its facts and its result
@@ -43,7 +43,13 @@ type External struct {
 	Call func(ctx context.Context, in Invocation) (string, error)
 }
 
+// Consult is a tool that starts agents itself, as many as it needs, and waits for
+// them. What it started is in the log, so it is called again on resume, and finds
+// there what it has.
+type Consult func(ctx context.Context, journal Journal, dispatcher Dispatcher, in Invocation) (string, error)
+
 func (Pure) handler()     {}
+func (Consult) handler()  {}
 func (Dispatch) handler() {}
 func (External) handler() {}
 

@@ -106,6 +106,7 @@ func (free) Admit(ctx context.Context, _ agent.Estimate) (agent.Reservation, err
 func (free) Settle(events.Usage, *float64)                     {}
 func (free) Cost(llm.Target, events.Usage) *float64            { return nil }
 func (free) Dispatch(context.Context, events.DispatchID) error { return nil }
+func (free) Stop(events.DispatchID, error)                     {}
 
 // straight asks a client without retries.
 type straight struct{ client llm.Client }

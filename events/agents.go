@@ -47,6 +47,9 @@ type AgentStarted struct {
 	Message     string   `json:"message"`
 	// Tool is the name of the dispatch tool that was called.
 	Tool string `json:"tool"`
+	// Asked is set where the agent only answers Message and has no tools. It is one of
+	// several that the call started, and its end is not the call's result.
+	Asked bool `json:"asked,omitempty"`
 	CallRef
 }
 

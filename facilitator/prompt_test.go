@@ -46,6 +46,7 @@ func TestTools(t *testing.T) {
 	for _, s := range tm.Specialists {
 		want = append(want, facilitator.DispatchPrefix+string(s.ID))
 	}
+	want = append(want, facilitator.AskTool)
 	var names []string
 	first, again := facilitator.Tools(tm), facilitator.Tools(tm)
 	for i := range first {

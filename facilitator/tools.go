@@ -21,7 +21,8 @@ import (
 type tools struct{ team *team.Team }
 
 // Tools are the facilitator's tools in the order in which they are offered: those
-// on the board and the document, then a dispatch tool per specialist.
+// on the board and the document, a dispatch tool per specialist, and one that asks
+// several of them.
 func Tools(t *team.Team) []agent.Tool {
 	tools := tools{t}
 	list := []agent.Tool{
@@ -30,7 +31,7 @@ func Tools(t *team.Team) []agent.Tool {
 	for _, s := range t.Specialists {
 		list = append(list, tools.dispatch(s))
 	}
-	return list
+	return append(list, tools.ask())
 }
 
 func (t tools) createTasks() agent.Tool {

@@ -19,6 +19,8 @@ type config struct {
 	Team   team.Team     `json:"team"`
 	Solo   bool          `json:"solo,omitempty"`
 	Agents []agentConfig `json:"agents"`
+	// Delegation is set in a run that only asks specialists, without a facilitator.
+	Delegation *facilitator.Delegation `json:"delegation,omitempty"`
 }
 
 // agentConfig is one agent; the facilitator is the first.

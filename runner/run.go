@@ -235,17 +235,22 @@ func (r *Run) run(ctx, work context.Context, prompt string) {
 	watching.Go(func() { r.lookAfter(ended) })
 
 	facilitatorCtx, live, done := r.watch.add(ctx, r.plan.specs[events.FacilitatorID], "")
+	dispatcher := workContext{work, specialists.NewDispatcher(specialists.Config{
+		Run: r.id, Priority: r.terms.Priority, Team: &r.plan.config.Team, Specs: r.plan.specs, Journal: r.journal,
+		Functions: r.runner.config.Functions,
+		Caller:    r.runner.config.Caller, Governor: r.governor, Watch: r.watch.add, Stop: r.watch.stop,
+	})}
 	loop := &agent.Loop{
 		Spec: r.plan.specs[events.FacilitatorID], Role: facilitator.NewRole(&r.plan.config.Team, prompt),
 		Run: r.id, Priority: r.terms.Priority, Journal: r.journal, Caller: r.runner.config.Caller, Governor: r.governor,
-		Dispatcher: workContext{work, specialists.NewDispatcher(specialists.Config{
-			Run: r.id, Priority: r.terms.Priority, Team: &r.plan.config.Team, Specs: r.plan.specs, Journal: r.journal,
-			Functions: r.runner.config.Functions,
-			Caller:    r.runner.config.Caller, Governor: r.governor, Watch: r.watch.add,
-		})},
-		Live: live,
+		Dispatcher: dispatcher, Live: live,
 	}
-	err := loop.Drive(facilitatorCtx)
+	var err error
+	if r.plan.config.Delegation != nil {
+		err = r.delegate(facilitatorCtx, dispatcher)
+	} else {
+		err = loop.Drive(facilitatorCtx)
+	}
 	done()
 	close(ended)
 	watching.Wait()

@@ -74,6 +74,17 @@ func (w *watcher) remove(a *watched) {
 	}
 }
 
+// stop ends the dispatch, if it is watched.
+func (w *watcher) stop(id events.DispatchID, cause error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, a := range w.agents {
+		if id != "" && a.live.Dispatch == id {
+			a.stop(cause)
+		}
+	}
+}
+
 // lives gives the agents under way, in the order in which they started.
 func (w *watcher) lives() []*agent.Live {
 	w.mu.Lock()

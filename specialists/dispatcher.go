@@ -29,6 +29,8 @@ type Config struct {
 	// what the agent does, a context that ends when the dispatch must, and a function
 	// to call when it has ended.
 	Watch func(ctx context.Context, spec *agent.Spec, id events.DispatchID) (context.Context, *agent.Live, func())
+	// Stop ends the context that Watch gave for the dispatch.
+	Stop func(id events.DispatchID, cause error)
 }
 
 // Dispatcher drives the dispatches of one run in this process. It is safe for
@@ -48,9 +50,10 @@ func NewDispatcher(config Config) *Dispatcher {
 // the run are driven. The error is [agent.ErrSuspended] or the store's.
 func (d *Dispatcher) Dispatch(ctx context.Context, id events.DispatchID) error {
 	var who events.AgentID
+	asked := false
 	err := d.config.Journal.Do(func(tx *thread.Tx) {
 		if dispatch := tx.Run.Dispatch(id); dispatch != nil {
-			who = dispatch.Start.Agent
+			who, asked = dispatch.Start.Agent, dispatch.Start.Asked
 		}
 	})
 	if err != nil {
@@ -59,6 +62,9 @@ func (d *Dispatcher) Dispatch(ctx context.Context, id events.DispatchID) error {
 	spec := d.config.Specs[who]
 	if spec == nil {
 		return fmt.Errorf("drive dispatch %s: the team has no specialist %q", id, who)
+	}
+	if asked {
+		spec = withoutTools(spec)
 	}
 	role := &role{id: id, agent: who, displayName: spec.DisplayName, limits: d.config.Team.Limits}
 	if err := d.places.Acquire(ctx, 1); err == nil {
@@ -74,4 +80,14 @@ func (d *Dispatcher) Dispatch(ctx context.Context, id events.DispatchID) error {
 		Journal: d.config.Journal, Caller: d.config.Caller, Governor: d.config.Governor, Live: live,
 	}
 	return loop.Drive(ctx)
+}
+
+// Stop implements [agent.Dispatcher].
+func (d *Dispatcher) Stop(id events.DispatchID, cause error) { d.config.Stop(id, cause) }
+
+// withoutTools is the specialist who only answers a question.
+func withoutTools(spec *agent.Spec) *agent.Spec {
+	asked := *spec
+	asked.Tools = &agent.Toolset{}
+	return &asked
 }

@@ -102,6 +102,9 @@ func (f Function) call(ctx context.Context, work Assignment) (done Contribution,
 // record writes the entries, completes the tasks and ends the dispatch. What is
 // written before an entry that is refused stays, as with a model.
 func (r *role) record(tx *thread.Tx, tools tools, done Contribution) error {
+	if r.dispatch(tx.Run).Start.Asked {
+		done.Entries = nil // who is asked writes nothing
+	}
 	for _, entry := range done.Entries {
 		args := maps.Clone(entry.Place)
 		if args == nil {

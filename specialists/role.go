@@ -29,6 +29,10 @@ func (r *role) Over(run *thread.Run) bool { return r.dispatch(run).Finish != nil
 // them.
 func (r *role) Opening(run *thread.Run) []events.Message {
 	start := r.dispatch(run).Start
+	if start.Asked {
+		return []events.Message{{Role: events.RoleUser, Content: "The facilitator asks you: " + start.Message +
+			"\n\nAnswer in text. You have no tasks and no tools for this, and nothing is written into the document."}}
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "Your tasks: %s\n\n", taskList(start.TaskIDs))
 	for _, id := range start.TaskIDs {

@@ -26,11 +26,13 @@ func (r *Run) startDispatch(env events.Envelope, e events.AgentStarted) error {
 	if want := r.thread.NextDispatch(); env.Dispatch != want {
 		return fmt.Errorf("dispatch %s where %s is next", env.Dispatch, want)
 	}
-	call, err := r.Facilitator.callStarted(e.Tool, e.CallRef)
-	if err != nil {
-		return err
+	if !e.Asked {
+		call, err := r.Facilitator.callStarted(e.Tool, e.CallRef)
+		if err != nil {
+			return err
+		}
+		call.Dispatch = env.Dispatch
 	}
-	call.Dispatch = env.Dispatch
 	r.thread.dispatches++
 	d := &Dispatch{ID: env.Dispatch, Start: e, Started: env.Time, driven: r.Driven}
 	d.Conversation = &Conversation{prefix: string(env.Dispatch), thread: r.thread}
@@ -48,6 +50,9 @@ func (r *Run) finishDispatch(env events.Envelope, e events.AgentFinished) error 
 	// Nobody continues a finished dispatch: its history is in the log for whoever
 	// asks, and thousands of runs at once need not hold it.
 	d.Conversation = &Conversation{prefix: string(env.Dispatch), thread: r.thread, turns: d.Conversation.turns}
+	if d.Start.Asked {
+		return nil
+	}
 	return r.Facilitator.callDone(d.Start.Tool, d.Start.CallRef, e.Result)
 }
 

@@ -49,7 +49,7 @@ func Samples() map[events.Kind]events.Event {
 			Spans: []events.Span{{Start: 0, End: 14, Entry: 3}}, Tasks: []events.TaskID{1}, ModelCall: "d1.2",
 		},
 		events.AgentStarted{
-			Agent: "food", DisplayName: "Food expert", TaskIDs: []events.TaskID{1, 2}, Message: "Breakfast for two", Tool: "call_food", CallRef: ref,
+			Agent: "food", DisplayName: "Food expert", TaskIDs: []events.TaskID{1, 2}, Message: "Breakfast for two", Tool: "call_food", Asked: true, CallRef: ref,
 		},
 		events.AgentMessage{Agent: "food", DisplayName: "Food expert", Content: "Done."},
 		events.AgentFinished{

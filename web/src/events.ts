@@ -33,6 +33,7 @@ export interface AgentStarted {
   task_ids: number[] | null;
   message: string;
   tool: string;
+  asked?: boolean;
   model_call_id: string;
   index: number;
   call_id: string;

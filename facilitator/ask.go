@@ -1,0 +1,310 @@
+package facilitator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/convene-run/convene/agent"
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/llm"
+	"github.com/convene-run/convene/team"
+	"github.com/convene-run/convene/thread"
+)
+
+// Strategy is how several specialists are asked.
+type Strategy string
+
+// The strategies.
+const (
+	// Parallel asks all at once and waits for all.
+	Parallel Strategy = "parallel"
+	// Sequential asks one after the other; each reads what those before it answered.
+	Sequential Strategy = "sequential"
+	// FirstSuccess asks all at once; the first answer wins and the others are cancelled.
+	FirstSuccess Strategy = "first_success"
+)
+
+// Delegation is one question to several specialists.
+type Delegation struct {
+	Question string `json:"question"`
+	// Specialists are asked in this order. Defaults to all of the team.
+	Specialists []events.AgentID `json:"specialists"`
+	// Strategy defaults to Parallel.
+	Strategy Strategy `json:"strategy"`
+	// TimeoutSeconds bounds each specialist. Defaults to [DefaultAskSeconds].
+	TimeoutSeconds int `json:"timeout_seconds"`
+}
+
+// Bounds of a delegation: an answer from memory takes seconds; past an hour nobody
+// waits for it.
+const (
+	DefaultAskSeconds = 120
+	MaxAskSeconds     = 3600
+)
+
+// AskTool is the name of the tool that asks several specialists.
+const AskTool = "ask_specialists"
+
+// Reply is what one specialist answered.
+type Reply struct {
+	Agent     events.AgentID `json:"agent_id"`
+	Success   bool           `json:"success"`
+	Response  string         `json:"response,omitempty"`
+	Error     string         `json:"error,omitempty"`
+	LatencyMS int64          `json:"latency_ms"`
+}
+
+// Check fills in the defaults, or says what is wrong.
+func (d *Delegation) Check(t *team.Team) error {
+	if strings.TrimSpace(d.Question) == "" {
+		return errors.New("the question is empty")
+	}
+	if len(d.Specialists) == 0 {
+		for _, s := range t.Specialists {
+			d.Specialists = append(d.Specialists, s.ID)
+		}
+	}
+	for i, id := range d.Specialists {
+		if _, known := t.Specialist(id); !known {
+			return fmt.Errorf("there is no specialist %q", id)
+		}
+		if slices.Contains(d.Specialists[:i], id) {
+			return fmt.Errorf("specialist %s is named twice", id)
+		}
+	}
+	if d.Strategy == "" {
+		d.Strategy = Parallel
+	}
+	if d.Strategy != Parallel && d.Strategy != Sequential && d.Strategy != FirstSuccess {
+		return fmt.Errorf("there is no strategy %q: choose %s, %s or %s", d.Strategy, Parallel, Sequential, FirstSuccess)
+	}
+	if d.TimeoutSeconds == 0 {
+		d.TimeoutSeconds = DefaultAskSeconds
+	}
+	if d.TimeoutSeconds < 1 || d.TimeoutSeconds > MaxAskSeconds {
+		return fmt.Errorf("timeout_seconds is %d, not from 1 to %d", d.TimeoutSeconds, MaxAskSeconds)
+	}
+	return nil
+}
+
+func (t tools) ask() agent.Tool {
+	who := agent.Text("A specialist.")
+	for _, s := range t.team.Specialists {
+		who.Enum = append(who.Enum, string(s.ID))
+	}
+	strategy := agent.Text("parallel (default) asks all at once; sequential lets each read the answers before its own; first_success takes the first answer.")
+	strategy.Enum = []any{string(Parallel), string(Sequential), string(FirstSuccess)}
+	return agent.Tool{
+		Tool: llm.Tool{
+			Name: AskTool,
+			Description: "Puts one question to several specialists and gives the answer of each. They have no tasks and write nothing: " +
+				"use it for opinions and short facts, not for work.",
+			Parameters: agent.Parameters(
+				agent.Property{Name: "question", Required: true, Schema: agent.Text("The question, complete in itself.")},
+				agent.Property{Name: "specialists", Schema: agent.List(who, "Whom to ask. Leave it out for all.")},
+				agent.Property{Name: "strategy", Schema: strategy},
+				agent.Property{Name: "timeout_seconds", Schema: agent.Integer("Seconds that each may take. Defaults to 120.")},
+			),
+		},
+		Handler: agent.Consult(func(ctx context.Context, journal agent.Journal, dispatcher agent.Dispatcher, in agent.Invocation) (string, error) {
+			var d Delegation
+			if err := in.Decode(&d); err != nil {
+				return "", err
+			}
+			replies, err := Ask(ctx, t.team, journal, dispatcher, d, in)
+			if err != nil {
+				return "", err
+			}
+			text, err := json.MarshalIndent(replies, "", "  ")
+			return string(text), err
+		}),
+	}
+}
+
+// Ask puts the question to the specialists and gives a reply of each, in order. What
+// was asked under the same call before, by a process that died, is not asked again.
+// An error means that nobody was asked, or that the run is being parked.
+func Ask(ctx context.Context, t *team.Team, journal agent.Journal, dispatcher agent.Dispatcher, d Delegation, in agent.Invocation) ([]Reply, error) {
+	if err := d.Check(t); err != nil {
+		return nil, err
+	}
+	a := &asking{ctx: ctx, team: t, journal: journal, dispatcher: dispatcher, Delegation: d, in: in}
+	if d.Strategy == Sequential {
+		return a.oneByOne()
+	}
+	return a.atOnce()
+}
+
+// asking is one delegation under way.
+type asking struct {
+	Delegation
+	ctx        context.Context
+	team       *team.Team
+	journal    agent.Journal
+	dispatcher agent.Dispatcher
+	in         agent.Invocation
+}
+
+func (a *asking) oneByOne() ([]Reply, error) {
+	var replies []Reply
+	for _, who := range a.Specialists {
+		question := a.Question
+		if len(replies) > 0 {
+			if before, ok := Synthesize(answersOf(replies)); ok {
+				question += "\n\nWhat was answered before you:\n\n" + before
+			}
+		}
+		ids, err := a.open(question, who)
+		if err != nil {
+			return nil, err
+		}
+		reply, err := a.drive(ids[0], nil)
+		if err != nil {
+			return nil, err
+		}
+		replies = append(replies, reply)
+	}
+	return replies, nil
+}
+
+func (a *asking) atOnce() ([]Reply, error) {
+	ids, err := a.open(a.Question, a.Specialists...)
+	if err != nil {
+		return nil, err
+	}
+	replies, errs := make([]Reply, len(ids)), make([]error, len(ids))
+	won := make(chan struct{})
+	var once sync.Once
+	var asked sync.WaitGroup
+	for i, id := range ids {
+		asked.Go(func() {
+			replies[i], errs[i] = a.drive(id, won)
+			if a.Strategy == FirstSuccess && replies[i].Success {
+				once.Do(func() { close(won) })
+			}
+		})
+	}
+	asked.Wait()
+	return replies, errors.Join(errs...)
+}
+
+// open starts those who have not been asked yet, all or none.
+func (a *asking) open(question string, who ...events.AgentID) (ids []events.DispatchID, err error) {
+	failed := a.journal.Do(func(tx *thread.Tx) {
+		ids, err = nil, nil
+		if max := a.team.Limits.MaxDispatches; len(tx.Run.Dispatches)+len(who) > max && a.find(tx.Run, who[0]) == nil {
+			err = fmt.Errorf("this run has made %d of its %d dispatches, too many to ask %d more", len(tx.Run.Dispatches), max, len(who))
+			return
+		}
+		for _, id := range who {
+			if d := a.find(tx.Run, id); d != nil {
+				ids = append(ids, d.ID)
+				continue
+			}
+			s, _ := a.team.Specialist(id)
+			next := tx.Run.Thread().NextDispatch()
+			tx.Emit(id, next, events.AgentStarted{
+				Agent: id, DisplayName: s.DisplayName, Message: question, Tool: a.in.Tool, Asked: true, CallRef: a.in.Ref,
+			})
+			ids = append(ids, next)
+		}
+	})
+	return ids, errors.Join(failed, err)
+}
+
+// find gives what the call has asked of the specialist already.
+func (a *asking) find(run *thread.Run, who events.AgentID) *thread.Dispatch {
+	for _, d := range run.Dispatches {
+		if d.Start.Asked && d.Start.CallID == a.in.Ref.CallID && d.Start.Agent == who {
+			return d
+		}
+	}
+	return nil
+}
+
+// stopInterval is how often one is told to stop who may only now begin.
+const stopInterval = 20 * time.Millisecond
+
+// drive waits for one specialist: until it ends, its time is up, or another won.
+func (a *asking) drive(id events.DispatchID, won <-chan struct{}) (reply Reply, err error) {
+	ended := make(chan error, 1)
+	go func() { ended <- a.dispatcher.Dispatch(a.ctx, id) }()
+	timeout := time.NewTimer(time.Duration(a.TimeoutSeconds) * time.Second)
+	defer timeout.Stop()
+	select {
+	case err = <-ended:
+	case <-won:
+		err = a.stop(id, agent.ErrCancelled, ended)
+	case <-timeout.C:
+		seconds := float64(a.TimeoutSeconds)
+		err = a.stop(id, &agent.LimitError{Limit: team.LimitSpecialistTimeout, Value: seconds, Used: seconds}, ended)
+	}
+	if err != nil {
+		return reply, err
+	}
+	return reply, a.journal.Do(func(tx *thread.Tx) { reply = replyOf(tx.Run.Dispatch(id)) })
+}
+
+func (a *asking) stop(id events.DispatchID, cause error, ended <-chan error) error {
+	ticker := time.NewTicker(stopInterval)
+	defer ticker.Stop()
+	for {
+		a.dispatcher.Stop(id, cause)
+		select {
+		case err := <-ended:
+			return err
+		case <-ticker.C:
+		}
+	}
+}
+
+// FinishAsked ends a run that only asked: its answer joins the replies.
+func FinishAsked(tx *thread.Tx, strategy Strategy, replies []Reply) {
+	text, ok := Synthesize(answersOf(replies))
+	tx.Emit(events.FacilitatorID, "", events.FinalAnswer{Content: text, Fallback: true})
+	var failures []string
+	for _, reply := range replies {
+		if !reply.Success && !(ok && strategy == FirstSuccess) {
+			failures = append(failures, fmt.Sprintf("%s: %s", reply.Agent, reply.Error))
+		}
+	}
+	Finish(tx, Ending{Failed: !ok, Reason: strings.Join(failures, "; ")})
+}
+
+// Replies gives what was answered under a call.
+func Replies(run *thread.Run, call events.CallID) []Reply {
+	var replies []Reply
+	for _, d := range run.Dispatches {
+		if d.Start.Asked && d.Start.CallID == call {
+			replies = append(replies, replyOf(d))
+		}
+	}
+	return replies
+}
+
+func replyOf(d *thread.Dispatch) Reply {
+	reply := Reply{Agent: d.Start.Agent}
+	switch finish := d.Finish; {
+	case finish == nil:
+		reply.Error = "it has not answered"
+	case finish.Status == events.OutcomeOK:
+		reply.Success, reply.Response, reply.LatencyMS = true, finish.Result, finish.ElapsedMS
+	default:
+		reply.Error, reply.LatencyMS = finish.Error, finish.ElapsedMS
+	}
+	return reply
+}
+
+func answersOf(replies []Reply) []Answer {
+	answers := make([]Answer, len(replies))
+	for i, r := range replies {
+		answers[i] = Answer{Agent: r.Agent, Text: r.Response, Failed: !r.Success}
+	}
+	return answers
+}
