@@ -210,7 +210,7 @@ func (b *Batch) begin(ctx context.Context, row *Row) (run *runner.Run, over *run
 	case errors.As(err, &input), errors.Is(err, events.ErrHeld):
 		return nil, nil, row.refused(err)
 	case err != nil && ctx.Err() != nil:
-		return nil, nil, nil
+		return nil, nil, nil //nolint:nilerr // the end of ctx leaves the row as it is
 	}
 	return run, nil, err
 }
@@ -239,7 +239,7 @@ func (b *Batch) takeUp(ctx context.Context, job runner.Job) (*runner.Run, *runne
 // ifNotEnded drops an error that is only the end of ctx: the row is left as it is.
 func ifNotEnded(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return nil
+		return nil //nolint:nilerr // see above
 	}
 	return err
 }

@@ -116,7 +116,7 @@ func eachLine(file io.Reader, visit func(line []byte, whole bool) error) (offset
 			}
 		}
 		if offset += int64(len(line)); err != nil {
-			return offset, nil
+			return offset, nil //nolint:nilerr // the end of the file
 		}
 		line = line[:0]
 	}

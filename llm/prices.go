@@ -134,17 +134,6 @@ func (p *Prices) Window(provider, model string) int {
 	return price.Window
 }
 
-// Window gives the size of a model's context in tokens by the built-in table, 0 if
-// unknown. The model is "provider/name" or a name alone.
-func Window(model string) int {
-	if provider, name, found := strings.Cut(model, "/"); found {
-		if window := DefaultPrices().Window(provider, name); window > 0 {
-			return window
-		}
-	}
-	return DefaultPrices().Window("", model)
-}
-
 // normalName makes spellings of one name equal: routers write claude-sonnet-4.5
 // where the vendor writes claude-sonnet-4-5.
 func normalName(name string) string {

@@ -40,9 +40,9 @@ func TestAnUnknownModelHasNoPrice(t *testing.T) {
 	for _, model := range []string{"gpt-5-ultra", "llama3.2", "", "gpt", "gpt-5-"} {
 		require.Nil(t, llm.DefaultPrices().Cost("ollama", model, events.Usage{InputTokens: 1}), model)
 	}
-	require.Zero(t, llm.Window("ollama/llama3.2"))
-	require.Equal(t, 400000, llm.Window("openai/gpt-5-2025-08-07"))
-	require.Equal(t, 400000, llm.Window("gpt-5"))
+	require.Zero(t, llm.DefaultPrices().Window("ollama", "llama3.2"))
+	require.Equal(t, 400000, llm.DefaultPrices().Window("openai", "gpt-5-2025-08-07"))
+	require.Equal(t, 400000, llm.DefaultPrices().Window("", "gpt-5"))
 }
 
 func TestPricesCanBeOverridden(t *testing.T) {

@@ -15,9 +15,6 @@ import (
 // maxBodyBytes is more than the longest request that a run takes, as JSON.
 const maxBodyBytes = 8 << 20
 
-// maxListedRuns bounds one page of a listing.
-const maxListedRuns = 500
-
 // registerAPI adds the operations that the OpenAPI document describes.
 func (s *Server) registerAPI(mux *http.ServeMux) {
 	config := huma.DefaultConfig("convene", s.config.Version)

@@ -111,4 +111,3 @@ func TestEveryStatusInTheList(t *testing.T) {
 }
 
 const longRequest = "temples early in the morning, food that a vegetarian can eat, hotels near the river, and all of it by train and on foot, with a day in reserve for rain"
-

@@ -37,7 +37,8 @@ func TestForeignOriginsAndHostsAreRefused(t *testing.T) {
 		}
 		h := http.Header{}
 		h.Set(header[0], header[1])
-		_, response, err := websocket.DefaultDialer.Dial("ws://"+server.address+"/ws?thread_id="+string(s.key.Thread), h)
+		_, response, err := websocket.DefaultDialer.Dial( //nolint:bodyclose // the dialer has read and closed it
+			"ws://"+server.address+"/ws?thread_id="+string(s.key.Thread), h)
 		require.ErrorIs(t, err, websocket.ErrBadHandshake)
 		require.Equal(t, http.StatusForbidden, response.StatusCode)
 	}

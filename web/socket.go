@@ -47,7 +47,7 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return // Upgrade has answered
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }() // the viewer is gone either way
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	var reading sync.WaitGroup

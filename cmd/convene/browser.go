@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -9,18 +10,19 @@ import (
 
 // openBrowser opens an address in the browser that the system prefers.
 func openBrowser(url string) error {
+	ctx := context.Background() // the browser outlives the command
 	var command *exec.Cmd
 	switch {
 	case os.Getenv("BROWSER") != "":
-		command = exec.Command(os.Getenv("BROWSER"), url)
+		command = exec.CommandContext(ctx, os.Getenv("BROWSER"), url)
 	case runtime.GOOS == "darwin":
-		command = exec.Command("open", url)
+		command = exec.CommandContext(ctx, "open", url)
 	case runtime.GOOS == "windows":
-		command = exec.Command("rundll32", "url.dll,FileProtocolHandler", url)
+		command = exec.CommandContext(ctx, "rundll32", "url.dll,FileProtocolHandler", url)
 	case os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "":
 		return errors.New("there is no screen")
 	default:
-		command = exec.Command("xdg-open", url)
+		command = exec.CommandContext(ctx, "xdg-open", url)
 	}
 	if err := command.Start(); err != nil {
 		return err

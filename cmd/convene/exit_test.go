@@ -40,6 +40,6 @@ func TestExitCodes(t *testing.T) {
 func TestEdits(t *testing.T) {
 	require.Equal(t, 0, edits("team", "team"))
 	require.Equal(t, 1, edits("team", "tam"))
-	require.Equal(t, 2, edits("modle", "model"))
+	require.Equal(t, 2, edits("tema", "team"))
 	require.Equal(t, 4, edits("", "team"))
 }

@@ -158,7 +158,7 @@ type dashboard struct {
 
 // dashboard begins to serve. A port of 0 takes any that is free.
 func (a *app) dashboard(config web.Config) (*dashboard, error) {
-	listener, err := net.Listen("tcp", config.Address)
+	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", config.Address)
 	if err != nil {
 		return nil, fmt.Errorf("%w. --addr chooses another address", err)
 	}

@@ -64,7 +64,7 @@ func (a *app) sim(ctx context.Context, f simFlags) error {
 	if f.options.FirstToken < 0 || f.options.PerChunk < 0 {
 		return usage(errors.New("--first-token and --per-chunk cannot be negative"))
 	}
-	listener, err := net.Listen("tcp", f.addr)
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", f.addr)
 	if err != nil {
 		return usage(fmt.Errorf("%w. --addr names another address", err))
 	}
@@ -93,7 +93,9 @@ func (a *app) serveSim(
 	if err := server.Shutdown(grace); err != nil {
 		_ = server.Close() // replies that are still under way are cut
 	}
-	<-ended
+	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
 	if !report {
 		return nil
 	}

@@ -56,7 +56,6 @@ type fragment struct {
 	hasIndex bool
 	id, name string
 	args     string
-	hasArgs  bool
 	extra    []field
 }
 
@@ -220,7 +219,7 @@ func (s *callSet) ready() *call {
 
 // finish closes all calls at the end of the stream.
 func (s *callSet) finish() {
-	for i := 0; i < len(s.list); i++ {
+	for i := 0; i < len(s.list); i++ { //nolint:intrange // append below makes the list longer
 		c := s.list[i]
 		c.whole = true
 		if len(c.repeat) > 0 && !bytes.HasPrefix(c.args, c.repeat) {

@@ -277,9 +277,7 @@ func (s *stream) fragment(element gjson.Result) fragment {
 	if object := inner.object(); object != nil {
 		rest.add("function", object)
 	}
-	for _, x := range rest.fields {
-		f.extra = append(f.extra, x)
-	}
+	f.extra = append(f.extra, rest.fields...)
 	if len(rest.details) > 0 {
 		details := extraFields{details: rest.details}
 		f.extra = append(f.extra, field{reasoningDetails, []byte(gjson.GetBytes(details.object(), reasoningDetails).Raw)})

@@ -50,7 +50,7 @@ func (l *lineReader) next() ([]byte, error) {
 		if l.err != nil {
 			line := l.buf[l.start:l.end]
 			l.start, l.scanned = l.end, l.end
-			if len(line) > 0 && l.err == io.EOF {
+			if len(line) > 0 && errors.Is(l.err, io.EOF) {
 				return line, nil
 			}
 			return nil, l.err
@@ -70,7 +70,7 @@ func (l *lineReader) rest() ([]byte, error) {
 		}
 		l.fill()
 	}
-	if l.err != io.EOF {
+	if !errors.Is(l.err, io.EOF) {
 		return nil, l.err
 	}
 	return l.buf[l.start:l.end], nil
