@@ -48,7 +48,7 @@ func TestAPI(t *testing.T) {
 	require.Equal(t, http.StatusConflict, status)
 	problem(t, header, body)
 
-	status, _, body = server.do(t, http.MethodPost, path+"/fork", `{"at":2,"instruction":"cheap"}`)
+	status, _, body = server.do(t, http.MethodPost, path+"/fork", `{"at":1,"instruction":"cheap"}`)
 	require.Equal(t, http.StatusCreated, status, body)
 	runs.ending.Wait()
 

@@ -38,6 +38,16 @@ export class SharedDocument {
     return this.entries.length;
   }
 
+  // clone gives a document of its own in the same state.
+  clone(): SharedDocument {
+    const copy = new SharedDocument(this.layout);
+    for (const entry of this.entries) copy.entries.push({ ...entry });
+    for (const [key, slot] of this.slots) copy.slots.set(key, { place: slot.place, live: slot.live.slice() });
+    for (const place of this.firstUse) copy.firstUse.push(place);
+    for (const [key, spelling] of this.spelling) copy.spelling.set(key, spelling);
+    return copy;
+  }
+
   apply(seq: number, time: string, e: DocumentUpdated): void {
     const next = this.entries.length + 1;
     if (e.version !== next || e.entry_id !== next) {

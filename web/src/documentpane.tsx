@@ -3,7 +3,7 @@
 
 import { memo } from "preact/compat";
 import { signal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import { param, setParams } from "./address";
 import { byteOffsets, type Entry, type Segment, type SharedDocument } from "./document";
 import { over, type Run } from "./fold";
@@ -46,6 +46,7 @@ export function Document({ view, run }: { view: RunView; run: Run }) {
 function Versions({ view, run }: { view: RunView; run: Run }) {
   view.watch();
   const entries = view.head.run(view.id)?.document.entries ?? [];
+  const options = useMemo(() => entries.map((entry) => <option key={entry.id} value={String(entry.id)}>v{entry.id} {line(entry.change, 60)}</option>), [entries.length]);
   return (
     <label>
       <span class="sr">Version</span>
@@ -58,7 +59,7 @@ function Versions({ view, run }: { view: RunView; run: Run }) {
         }}
       >
         {run.document.version === 0 && <option value="0">v0</option>}
-        {entries.map((entry) => <option key={entry.id} value={String(entry.id)}>v{entry.id} {line(entry.change, 60)}</option>)}
+        {options}
       </select>
     </label>
   );
@@ -177,7 +178,7 @@ function Provenance({ view, run }: { view: RunView; run: Run }) {
   const p = pointed.value;
   const entry = p ? run.document.entries[p.entry - 1] : undefined;
   if (!p || !entry) {
-    return <div class="provenance"><p class="hint">Point at a sentence, or press j: its source is shown here.</p></div>;
+    return <div class="provenance"><p class="hint">Point at a sentence, tap it, or press j: its source is shown here.</p></div>;
   }
   const segment = segmentAt(run.document.trace(entry.id), p.at) ?? { entries: [entry.id] };
   const [nearest, ...rewritten] = segment.entries;

@@ -28,13 +28,13 @@ export interface Call {
 
 export class Run {
   readonly id: string;
-  readonly tasks: Task[] = [];
-  readonly auto = new Set<number>();
-  readonly document: SharedDocument;
-  readonly dispatches: Dispatch[] = [];
-  readonly byID = new Map<string, Dispatch>();
-  readonly calls = new Map<string, Call>();
-  readonly limits: LimitReached[] = [];
+  tasks: Task[] = [];
+  auto = new Set<number>();
+  document: SharedDocument;
+  dispatches: Dispatch[] = [];
+  byID = new Map<string, Dispatch>();
+  calls = new Map<string, Call>();
+  limits: LimitReached[] = [];
   readonly names = new Map<string, string>();
   summary: RunSummary;
   answer?: FinalAnswer & { seq: number };
@@ -57,6 +57,20 @@ export class Run {
       usage: { input_tokens: 0, output_tokens: 0 }, cost_usd: 0, model_calls: 0, first_seq: env.seq, last_seq: env.seq,
       models, solo: started.solo, simulated: started.simulated,
     };
+  }
+
+  // clone gives a run of its own in the same state. What no event changes is shared.
+  clone(): Run {
+    const copy = Object.assign(Object.create(Run.prototype) as Run, this);
+    copy.summary = { ...this.summary };
+    copy.tasks = this.tasks.slice();
+    copy.auto = new Set(this.auto);
+    copy.document = this.document.clone();
+    copy.dispatches = this.dispatches.map((d) => ({ ...d }));
+    copy.byID = new Map(copy.dispatches.map((d) => [d.id, d]));
+    copy.calls = new Map(this.calls);
+    copy.limits = this.limits.slice();
+    return copy;
   }
 
   name(agent: string): string {
@@ -149,6 +163,15 @@ export class Thread {
   seq = 0;
   time = "";
   readonly runs: Run[] = [];
+
+  // clone gives a thread of its own in the same state. Runs before the last change no more.
+  clone(): Thread {
+    const copy = new Thread();
+    copy.seq = this.seq;
+    copy.time = this.time;
+    this.runs.forEach((run, i) => copy.runs.push(i < this.runs.length - 1 ? run : run.clone()));
+    return copy;
+  }
 
   get current(): Run | undefined {
     return this.runs[this.runs.length - 1];

@@ -16,6 +16,7 @@ export interface Stretch {
 export interface Lane {
   agent: string;
   stretches: Stretch[];
+  calls: number;
 }
 
 export class Lanes {
@@ -61,6 +62,7 @@ export class Lanes {
         const push = (work: Work, start: number, end: number) => {
           if (end > start) lane.stretches.push({ work, start, end, seq: env.seq, label: d.id });
         };
+        lane.calls++;
         push("waiting", queued, retrying);
         push("retry", retrying, sent);
         push("first", sent, sent + d.first_token_ms);
@@ -94,7 +96,7 @@ export class Lanes {
   private lane(agent: string): Lane {
     let lane = this.byAgent.get(agent);
     if (!lane) {
-      lane = { agent, stretches: [] };
+      lane = { agent, stretches: [], calls: 0 };
       this.byAgent.set(agent, lane);
       this.lanes.push(lane);
     }

@@ -1,5 +1,6 @@
 // The plan: tasks by specialist, each with its sign and word.
 
+import { useMemo } from "preact/hooks";
 import { param, setParams } from "./address";
 import type { Task } from "./events";
 import { over, type Run } from "./fold";
@@ -59,8 +60,9 @@ export function taskStates(run: Run): (task: Task) => TaskState {
 
 export function Plan({ view, run }: { view: RunView; run: Run }) {
   view.watch();
-  const rows = items(run);
-  const state = taskStates(run);
+  const key = [view.changed.value, view.at.value, run.tasks.length].join();
+  const rows = useMemo(() => items(run), [key]);
+  const state = useMemo(() => taskStates(run), [key]);
   const selected = param("sel");
   const row = (i: number) => {
     const item = rows[i];

@@ -32,6 +32,8 @@ export class RunView {
   readonly arrivals = new Map<number, number>();
   private readonly opened = Date.now();
   private past?: Thread;
+  // checkpoints are states on the way, so that a step back folds few events anew.
+  private readonly checkpoints: Thread[] = [];
   private connection?: Connection;
   private frame = 0;
   private settled = false;
@@ -130,11 +132,20 @@ export class RunView {
     return this.rebuilt(this.at.value).run(this.id);
   }
 
-  // rebuilt folds the log up to a moment, from where it was folded last if it can.
+  // rebuilt folds the log up to a moment: from where it was folded last if that lies
+  // before it, else from the nearest checkpoint.
   private rebuilt(seq: number): Thread {
-    if (!this.past || this.past.seq > seq) this.past = new Thread();
-    for (let i = this.past.seq; i < seq && i < this.events.length; i++) this.past.apply(this.events[i]);
-    return this.past;
+    if (!this.past || this.past.seq > seq) {
+      const nearest = this.checkpoints.filter((thread) => thread.seq <= seq).pop();
+      this.past = nearest?.clone() ?? new Thread();
+    }
+    const past: Thread = this.past;
+    while (past.seq < seq && past.seq < this.events.length) {
+      past.apply(this.events[past.seq]);
+      const reached = this.checkpoints[this.checkpoints.length - 1]?.seq ?? 0;
+      if (past.seq >= reached + checkpointEvents) this.checkpoints.push(past.clone());
+    }
+    return past;
   }
 
   // move shows another moment; beyond the last event it follows.
@@ -201,6 +212,9 @@ export class RunView {
     tick();
   }
 }
+
+// checkpointEvents is how many events are folded in a few milliseconds.
+const checkpointEvents = 10_000;
 
 // maxPauseMs keeps a replay from standing still where the run did.
 const maxPauseMs = 3000;

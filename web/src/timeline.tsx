@@ -30,15 +30,18 @@ export function Timeline({ view, run }: { view: RunView; run: Run }) {
   const scale = view.lanes.scale(going ? now : view.lanes.end, going);
   const [from, to] = zoom();
   const moment = view.following.value ? (going ? now : view.lanes.end) : Date.parse(view.events[view.at.value - 1]?.time ?? "");
+  const brush = useRef<Brush | null>(null);
+  brush.current ??= new Brush();
   useEffect(() => {
-    draw(canvas.current!, { lanes, scale, from, to, moment, now: going ? now : view.lanes.end, under: going ? underWay(view) : [], view, theme: theme.value });
+    brush.current!.draw(canvas.current!, { lanes, scale, from, to, now: going ? now : view.lanes.end, under: going ? underWay(view) : [], view, theme: theme.value });
   });
+  useEffect(() => () => brush.current!.stop(), []);
   useEffect(() => {
     zoomBy.current = (factor) => zoomAround(factor, scale.at(moment));
     return () => void (zoomBy.current = null);
   });
   useEffect(() => {
-    const observer = new ResizeObserver(() => canvas.current?.dispatchEvent(new Event("redraw")));
+    const observer = new ResizeObserver(() => brush.current!.again());
     observer.observe(canvas.current!);
     return () => observer.disconnect();
   }, []);
@@ -49,37 +52,41 @@ export function Timeline({ view, run }: { view: RunView; run: Run }) {
     return { time, stretch: lane && hit(lane, time, scale, (to - from) / box.width, now) };
   };
   const height = axisHeight + lanes.length * laneHeight;
+  const place = (scale.at(moment) - from) / (to - from);
   const offset = moment - Date.parse(run.summary.started_at);
   return (
     <section class="pane timeline" aria-labelledby="timeline-title">
       <h2 id="timeline-title" class="sr">Timeline</h2>
       <div class="lanes">
         <div class="names" aria-hidden="true">{lanes.map((lane) => <span key={lane.agent}>{run.name(lane.agent)}</span>)}</div>
-        <canvas
-          ref={canvas} class="canvas" role="img" style={{ height: height + "px" }}
-          aria-label={summary(run, view)}
-          onMouseMove={(e) => {
-            const { stretch, time } = pointed(e);
-            e.currentTarget.title = stretch
-              ? `${names[stretch.work]} ${stretch.label}, ${precise((stretch.end || now) - stretch.start)}`
-              : duration(time - Date.parse(run.summary.started_at));
-          }}
-          onClick={(e) => {
-            const { stretch, time } = pointed(e);
-            if (stretch) setParams({ sel: "event:" + stretch.seq });
-            view.move(seqAt(view, stretch ? Math.max(stretch.end || time, stretch.start) : time));
-          }}
-          onWheel={(e) => {
-            const box = e.currentTarget.getBoundingClientRect();
-            if (e.ctrlKey) {
-              e.preventDefault();
-              zoomAround(e.deltaY > 0 ? 1.25 : 0.8, from + ((e.clientX - box.left) / box.width) * (to - from));
-            } else if (e.deltaX !== 0 && to - from < 1) {
-              e.preventDefault();
-              pan((e.deltaX / box.width) * (to - from));
-            }
-          }}
-        />
+        <div class="canvas-box">
+          <canvas
+            ref={canvas} class="canvas" role="img" style={{ height: height + "px" }}
+            aria-label={summary(run, view)}
+            onMouseMove={(e) => {
+              const { stretch, time } = pointed(e);
+              e.currentTarget.title = stretch
+                ? `${names[stretch.work]} ${stretch.label}, ${precise((stretch.end || now) - stretch.start)}`
+                : duration(time - Date.parse(run.summary.started_at));
+            }}
+            onClick={(e) => {
+              const { stretch, time } = pointed(e);
+              if (stretch) setParams({ sel: "event:" + stretch.seq });
+              view.move(seqAt(view, stretch ? Math.max(stretch.end || time, stretch.start) : time));
+            }}
+            onWheel={(e) => {
+              const box = e.currentTarget.getBoundingClientRect();
+              if (e.ctrlKey) {
+                e.preventDefault();
+                zoomAround(e.deltaY > 0 ? 1.25 : 0.8, from + ((e.clientX - box.left) / box.width) * (to - from));
+              } else if (e.deltaX !== 0 && to - from < 1) {
+                e.preventDefault();
+                pan((e.deltaX / box.width) * (to - from));
+              }
+            }}
+          />
+          <div class="moment-line" hidden={place < 0 || place > 1} style={{ left: `${place * 100}%` }} />
+        </div>
       </div>
       <div class="scrubber">
         <button type="button" onClick={() => view.step(-1)} disabled={view.at.value <= view.first} aria-label="One event back">◀</button>
@@ -115,8 +122,7 @@ function speeds(wanted: string): string[] {
 
 function summary(run: Run, view: RunView): string {
   const parts = view.lanes.lanes.slice(0, maxLanes).map((lane) => {
-    const calls = lane.stretches.filter((s) => s.work === "tokens").length;
-    return `${run.name(lane.agent)}: ${plural(calls, "model call")}`;
+    return `${run.name(lane.agent)}: ${plural(lane.calls, "model call")}`;
   });
   return "Timeline of the agents. " + parts.join("; ") + ". The log below tells the same in words.";
 }
@@ -168,12 +174,46 @@ function hit(lane: Lane, time: number, scale: Scale, pixel: number, now: number)
   return best;
 }
 
+// Brush draws the lanes, but not more often than they can be drawn with ease: a long
+// log comes in many pieces.
+class Brush {
+  private drawn = "";
+  private cost = 0;
+  private last = 0;
+  private timer = 0;
+  private redraw: (() => void) | null = null;
+
+  draw(canvas: HTMLCanvasElement, p: Picture): void {
+    const key = [p.view.events.length, p.from, p.to, p.now, p.under.length, p.theme, p.lanes.length, canvas.clientWidth, matchMedia("(prefers-color-scheme: dark)").matches].join();
+    this.redraw = () => {
+      this.drawn = key;
+      const begun = performance.now();
+      paint(canvas, p);
+      this.last = performance.now();
+      this.cost = this.last - begun;
+    };
+    if (key === this.drawn) return;
+    const wait = this.last + this.cost * 10 - performance.now();
+    clearTimeout(this.timer);
+    if (wait <= 0) this.redraw();
+    else this.timer = window.setTimeout(() => this.redraw?.(), wait);
+  }
+
+  again(): void {
+    this.redraw?.();
+  }
+
+  stop(): void {
+    clearTimeout(this.timer);
+    this.redraw = null;
+  }
+}
+
 interface Picture {
   lanes: Lane[];
   scale: Scale;
   from: number;
   to: number;
-  moment: number;
   now: number;
   under: [string, Stretch][];
   view: RunView;
@@ -190,7 +230,7 @@ function underWay(view: RunView): [string, Stretch][] {
   ]);
 }
 
-function draw(canvas: HTMLCanvasElement, p: Picture): void {
+function paint(canvas: HTMLCanvasElement, p: Picture): void {
   const ratio = window.devicePixelRatio || 1;
   const [width, height] = [canvas.clientWidth, canvas.clientHeight];
   if (width === 0) return;
@@ -205,6 +245,8 @@ function draw(canvas: HTMLCanvasElement, p: Picture): void {
   const color = (name: string) => style.getPropertyValue(name).trim();
   const x = (time: number) => ((p.scale.at(time) - p.from) / (p.to - p.from)) * width;
 
+  const time = (left: number) => p.scale.time(p.from + (left / width) * (p.to - p.from));
+
   c.fillStyle = color("--idle");
   for (const [a, b] of p.scale.gaps()) {
     const left = ((a - p.from) / (p.to - p.from)) * width;
@@ -215,10 +257,11 @@ function draw(canvas: HTMLCanvasElement, p: Picture): void {
   axis(c, p, width, color("--quiet"), color("--line"), style.fontFamily);
   p.lanes.forEach((lane, i) => {
     const stretches = p.under.filter(([agent]) => agent === lane.agent).map(([, s]) => s);
-    drawLane(c, stretches.length ? [...lane.stretches, ...stretches] : lane.stretches, axisHeight + i * laneHeight, x, width, p.now, color);
+    const top = axisHeight + i * laneHeight;
+    c.fillStyle = color("--line");
+    c.fillRect(0, top + laneHeight - 1, width, 1);
+    for (const part of [lane.stretches, stretches]) drawLane(c, part, top, x, time, width, p.now, color);
   });
-  c.fillStyle = color("--ink");
-  c.fillRect(Math.round(x(p.moment)) - 0.5, 0, 1, height);
 }
 
 function axis(c: CanvasRenderingContext2D, p: Picture, width: number, ink: string, rule: string, font: string): void {
@@ -254,24 +297,24 @@ const looks: Record<Work, [number, number, string]> = {
 };
 
 function drawLane(
-  c: CanvasRenderingContext2D, stretches: Stretch[], top: number, x: (time: number) => number, width: number, now: number, color: (name: string) => string,
+  c: CanvasRenderingContext2D, stretches: Stretch[], top: number, x: (time: number) => number, time: (x: number) => number, width: number, now: number,
+  color: (name: string) => string,
 ): void {
-  c.fillStyle = color("--line");
-  c.fillRect(0, top + laneHeight - 1, width, 1);
-  // Stretches that would cover the same pixel are drawn once.
-  const drawn: Partial<Record<Work, number>> = {};
+  const colors = Object.fromEntries(Object.entries(looks).map(([work, look]) => [work, color(look[2])]));
+  const [first, last] = [time(0), time(width)];
+  // What would cover the pixel that was drawn last is left out: most of a long log.
+  const covered: Partial<Record<Work, [number, number]>> = {};
   for (const s of stretches) {
+    const end = s.end || now;
+    if (end < first || s.start > last) continue;
+    const pixel = covered[s.work];
+    if (pixel && s.start >= pixel[0] && end <= pixel[1]) continue;
     const left = x(s.start);
-    const right = x(s.end || now);
-    if (right < 0 || left > width) continue;
-    if (right - left < 1 && drawn[s.work] === Math.round(left)) continue;
-    drawn[s.work] = Math.round(left);
-    const [at, high, name] = looks[s.work];
-    c.fillStyle = color(name);
-    if (s.work === "refused") {
-      c.fillText("✗", left - 4, top + laneHeight - 6);
-      continue;
-    }
-    c.fillRect(left, top + at * laneHeight, Math.max(1, right - left), high * laneHeight);
+    const right = x(end);
+    covered[s.work] = [time(Math.floor(right)), time(Math.floor(right) + 1)];
+    const [at, high] = looks[s.work];
+    c.fillStyle = colors[s.work];
+    if (s.work === "refused") c.fillText("✗", left - 4, top + laneHeight - 6);
+    else c.fillRect(left, top + at * laneHeight, Math.max(1, right - left), high * laneHeight);
   }
 }

@@ -28,7 +28,7 @@ var fold = (() => {
   });
 
   // ../../web/src/document.ts
-  var SharedDocument = class {
+  var SharedDocument = class _SharedDocument {
     constructor(layout) {
       __publicField(this, "layout", layout);
       __publicField(this, "entries", []);
@@ -38,6 +38,15 @@ var fold = (() => {
     }
     get version() {
       return this.entries.length;
+    }
+    // clone gives a document of its own in the same state.
+    clone() {
+      const copy = new _SharedDocument(this.layout);
+      for (const entry of this.entries) copy.entries.push({ ...entry });
+      for (const [key, slot] of this.slots) copy.slots.set(key, { place: slot.place, live: slot.live.slice() });
+      for (const place of this.firstUse) copy.firstUse.push(place);
+      for (const [key, spelling] of this.spelling) copy.spelling.set(key, spelling);
+      return copy;
     }
     apply(seq, time, e) {
       const next = this.entries.length + 1;
@@ -253,7 +262,7 @@ var fold = (() => {
   }
 
   // ../../web/src/fold.ts
-  var Run = class {
+  var Run = class _Run {
     constructor(env, started) {
       __publicField(this, "started", started);
       __publicField(this, "id");
@@ -298,6 +307,19 @@ var fold = (() => {
         solo: started.solo,
         simulated: started.simulated
       };
+    }
+    // clone gives a run of its own in the same state. What no event changes is shared.
+    clone() {
+      const copy = Object.assign(Object.create(_Run.prototype), this);
+      copy.summary = { ...this.summary };
+      copy.tasks = this.tasks.slice();
+      copy.auto = new Set(this.auto);
+      copy.document = this.document.clone();
+      copy.dispatches = this.dispatches.map((d) => ({ ...d }));
+      copy.byID = new Map(copy.dispatches.map((d) => [d.id, d]));
+      copy.calls = new Map(this.calls);
+      copy.limits = this.limits.slice();
+      return copy;
     }
     name(agent) {
       return this.names.get(agent) ?? agent;
@@ -382,11 +404,19 @@ var fold = (() => {
       }
     }
   };
-  var Thread = class {
+  var Thread = class _Thread {
     constructor() {
       __publicField(this, "seq", 0);
       __publicField(this, "time", "");
       __publicField(this, "runs", []);
+    }
+    // clone gives a thread of its own in the same state. Runs before the last change no more.
+    clone() {
+      const copy = new _Thread();
+      copy.seq = this.seq;
+      copy.time = this.time;
+      this.runs.forEach((run, i) => copy.runs.push(i < this.runs.length - 1 ? run : run.clone()));
+      return copy;
     }
     get current() {
       return this.runs[this.runs.length - 1];
