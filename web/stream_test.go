@@ -180,11 +180,14 @@ func TestStalledViewerDelaysNobody(t *testing.T) {
 	server.dial(t, s.key.Thread, 0) // never reads
 	live := server.dial(t, s.key.Thread, 0)
 	take(t, live, 0, s.seq)
-	// More than all buffers of a connection hold.
-	for range 20 {
+	// More than all buffers of a connection hold: sixteen megabytes.
+	long := strings.Repeat("x", 8<<10)
+	for range 10 {
 		before := s.seq
 		begun := time.Now()
-		s.fill(5000)
+		for range 200 {
+			s.add(events.Warning{Code: "test", Message: long})
+		}
 		take(t, live, before, s.seq)
 		require.Less(t, time.Since(begun), 5*time.Second)
 	}

@@ -160,6 +160,9 @@ func hostileLog(t *testing.T) (*events.Memory, *script) {
 // of event, nothing runs and nothing is asked for: on the list, in the run, in the
 // export.
 func TestHostileTextIsText(t *testing.T) {
+	if raceDetector {
+		t.Skip("the page is what is looked at, and it knows no race detector")
+	}
 	log, s := hostileLog(t)
 	server := serve(t, web.Config{Log: log})
 	b := browse(t)
