@@ -64,11 +64,12 @@ func (r *records) read() (record, error) {
 	rec := record{line: r.line}
 	r.data = r.data[:0]
 	r.hash.Reset()
-	quotes := 0
+	quotes, ends := 0, 0
 	for {
 		part, err := r.in.ReadSlice('\n')
 		if len(part) > 0 {
 			quotes += bytes.Count(part, []byte{'"'})
+			ends = len(part) - len(bytes.TrimRight(part, "\r\n"))
 			rec.size += len(part)
 			r.hash.Write(part)
 			if room := MaxRowBytes + 2 - len(r.data); room > 0 { // 2 for the line's end
@@ -95,6 +96,7 @@ func (r *records) read() (record, error) {
 		rec.size = len(rec.data)
 		rec.digest = sha256.Sum256(rec.data)
 	} else {
+		rec.size -= ends
 		r.hash.Sum(rec.digest[:0])
 	}
 	return rec, nil

@@ -1,0 +1,202 @@
+package batch_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/convene-run/convene/batch"
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/llm"
+)
+
+// ran runs the text as a file of that name and gives report and outputs.
+func ran(t testing.TB, name, text string, files batch.Files) (batch.Report, []batch.Output, error) {
+	t.Helper()
+	dir := t.TempDir()
+	files.Input, files.Output = filepath.Join(dir, name), filepath.Join(dir, "out.jsonl")
+	require.NoError(t, os.WriteFile(files.Input, []byte(text), 0o600))
+	report, err := run(t, files, config(t, events.NewMemory()))
+	if err != nil {
+		return report, nil, err
+	}
+	return report, outputs(t, files.Output), nil
+}
+
+// Proves R72: what is wrong with a row is that row's error, with its line, whatever
+// it is; the others run.
+func TestBadRowsAreRowsOfTheirOwn(t *testing.T) {
+	huge := `{"request":"` + strings.Repeat("x", 50<<20) + `"}`
+	for name, test := range map[string]struct{ row, kind, message string }{
+		"no JSON":          {"plan a day", batch.KindInvalidRow, "not a JSON object"},
+		"an array":         {`["plan"]`, batch.KindInvalidRow, "JSON array"},
+		"cut":              {`{"request":"plan`, batch.KindInvalidRow, "not a JSON object"},
+		"no request":       {`{"id":"x"}`, batch.KindInvalidRow, "missing or empty"},
+		"blank request":    {`{"request":"  "}`, batch.KindInvalidRow, "missing or empty"},
+		"request a number": {`{"request":7}`, batch.KindInvalidRow, `"request" is 7, not text`},
+		"id an object":     {`{"id":{},"request":"plan"}`, batch.KindInvalidRow, `"id" is {}`},
+		"vars a text":      {`{"vars":"x","request":"plan"}`, batch.KindInvalidRow, `"vars" is "x", not an object`},
+		"unknown team":     {`{"team":"nobody","request":"plan"}`, batch.KindUnknownTeam, "nobody"},
+		"bad thread":       {`{"thread_id":"7","request":"plan"}`, batch.KindInvalidRow, "not a UUID version 4"},
+		"NUL":              {`{"request":"a\u0000b"}`, batch.KindInvalidRow, "NUL"},
+		"too long":         {`{"request":"` + strings.Repeat("y", 2<<20) + `"}`, batch.KindInvalidRow, "at most"},
+		"50 MB":            {huge, batch.KindRowTooLarge, fmt.Sprintf("has %d bytes", len(huge))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			report, all, err := ran(t, "in.jsonl", `{"request":"one"}`+"\n\n"+test.row+"\n"+`{"request":"two"}`, batch.Files{})
+			require.NoError(t, err)
+			require.Equal(t, []int{2, 1}, []int{report.Completed, report.Failed})
+			require.Equal(t, test.kind, all[1].Error.Kind)
+			require.Contains(t, all[1].Error.Message, "line 3: ")
+			require.Contains(t, all[1].Error.Message, test.message)
+			if test.kind == batch.KindRowTooLarge {
+				return
+			}
+			_, _, err = ran(t, "in.jsonl", `{"request":"one"}`+"\n\n"+test.row, batch.Files{Strict: true})
+			require.ErrorContains(t, err, "nothing was started")
+		})
+	}
+}
+
+func TestCSVRows(t *testing.T) {
+	_, all, err := ran(t, "in.csv", "\ufeffid,request,city\r\n1,\"Plan\na day, please\",Kyoto\r\nbad\r\n3,\"he said \"\"go\"\"\",\n4,\"never closed,x\n5,lost,y\n", batch.Files{})
+	require.NoError(t, err)
+	require.Equal(t, "1", all[0].ID)
+	require.JSONEq(t, `{"city":"Kyoto"}`, string(all[0].Input))
+	require.Contains(t, all[1].Error.Message, "line 4: the row has 1 columns where the header has 3")
+	require.Equal(t, events.StatusCompleted, all[2].Status)
+	require.Contains(t, all[3].Error.Message, "line 6: the row is not CSV")
+	_, _, err = ran(t, "in.csv", "id,id,request\n", batch.Files{})
+	require.ErrorContains(t, err, `column "id" twice`)
+}
+
+// Rows without an id are named by their content, equal ones numbered; a sample is the
+// same every time.
+func TestIDsAndSelections(t *testing.T) {
+	text := strings.Repeat("same\n", 3) + "other\n"
+	_, all, err := ran(t, "in.txt", text, batch.Files{})
+	require.NoError(t, err)
+	require.Equal(t, []string{all[0].ID + "-2", all[0].ID + "-3"}, []string{all[1].ID, all[2].ID})
+	require.NotContains(t, all[3].ID, all[0].ID)
+
+	var lines strings.Builder
+	for i := range 500 {
+		fmt.Fprintf(&lines, "row %d\n", i)
+	}
+	indices := func(files batch.Files) (taken []int) {
+		_, all, err := ran(t, "in.txt", lines.String(), files)
+		require.NoError(t, err)
+		for _, out := range all {
+			taken = append(taken, out.Index)
+		}
+		return taken
+	}
+	sample := indices(batch.Files{Sample: 20})
+	require.Len(t, sample, 20)
+	require.IsIncreasing(t, sample)
+	require.Greater(t, sample[19], 250, "spread over all")
+	require.Equal(t, sample, indices(batch.Files{Sample: 20}))
+	require.Equal(t, []int{0, 1, 2}, indices(batch.Files{Limit: 3}))
+	require.Len(t, indices(batch.Files{Sample: 1000}), 500)
+}
+
+// A duplicate is found among any number of rows, before any call.
+func TestDuplicateIDs(t *testing.T) {
+	lines := make([]string, 60_000)
+	for i := range lines {
+		lines[i] = fmt.Sprintf(`{"id":"r%d","request":"x"}`, i)
+	}
+	lines[59_999] = `{"id":"r7","request":"y"}`
+	_, _, err := ran(t, "in.jsonl", strings.Join(lines, "\n"), batch.Files{})
+	var duplicates *batch.DuplicateError
+	require.ErrorAs(t, err, &duplicates)
+	require.Equal(t, [][2]int{{7, 59_999}}, duplicates.Pairs)
+	require.ErrorContains(t, err, `"r7": line 8 and line 60000`)
+}
+
+// Any bytes are rows or bad rows: one output for each line that is not blank.
+func TestAnyBytesGiveAnOutputForEveryRow(t *testing.T) {
+	c := config(t, events.NewMemory())
+	rapid.Check(t, func(rt *rapid.T) {
+		lines := rapid.SliceOfN(rapid.OneOf(
+			rapid.StringMatching(`\{"request":"[a-z]{1,5}"\}`), rapid.StringMatching(`[ -~]{0,20}`), rapid.Just("\xff\xfe{"),
+		), 0, 12).Draw(rt, "lines")
+		rows := 0
+		for _, line := range lines {
+			if strings.TrimSpace(line) != "" {
+				rows++
+			}
+		}
+		var out bytes.Buffer
+		report, err := run(t, batch.Files{
+			Input: "-", Stdin: strings.NewReader(strings.Join(lines, "\n")), Output: "-", Stdout: &out, Format: batch.FormatJSONL,
+		}, c)
+		require.NoError(rt, err)
+		require.Equal(rt, rows, report.Rows)
+		require.Equal(rt, rows, strings.Count(out.String(), "\n"))
+	})
+}
+
+// fullDisk takes some bytes and then no more.
+type fullDisk struct{ room int }
+
+func (d *fullDisk) Write(b []byte) (int, error) {
+	if d.room -= len(b); d.room < 0 {
+		return 0, errors.New("no space left on device")
+	}
+	return len(b), nil
+}
+
+// A sink that fails stops the batch, says so, and hangs nobody.
+func TestFullDisk(t *testing.T) {
+	report, err := run(t, batch.Files{Input: write(t, "in.jsonl", requests(200)...), Output: "-", Stdout: &fullDisk{room: 20_000}}, config(t, events.NewMemory()))
+	require.ErrorContains(t, err, "no space left on device")
+	require.Equal(t, batch.StopBroken, report.Stop.Kind)
+	require.Greater(t, report.Left, 0)
+}
+
+// An input that breaks off while it is read is no shorter input.
+func TestUnreadableInput(t *testing.T) {
+	_, err := run(t, batch.Files{
+		Input: "-", Stdin: io.MultiReader(strings.NewReader("one\ntwo\n"), brokenReader{}), Output: filepath.Join(t.TempDir(), "out.jsonl"),
+	}, config(t, events.NewMemory()))
+	require.ErrorContains(t, err, "copy standard input to disk: the pipe broke")
+}
+
+type brokenReader struct{}
+
+func (brokenReader) Read([]byte) (int, error) { return 0, errors.New("the pipe broke") }
+
+// While calls wait for the endpoint no row is started.
+func TestRowsWaitForRoom(t *testing.T) {
+	var waiting atomic.Bool
+	waiting.Store(true)
+	c := config(t, events.NewMemory())
+	c.Limiters = func() []llm.LimiterState {
+		if waiting.Load() {
+			return []llm.LimiterState{{Waiting: 1}}
+		}
+		return nil
+	}
+	job, err := batch.Open(t.Context(), batch.Files{Input: write(t, "in.jsonl", requests(20)...), Output: filepath.Join(t.TempDir(), "o.jsonl")}, c)
+	require.NoError(t, err)
+	ended := make(chan batch.Report)
+	go func() {
+		report, _ := job.Run(t.Context())
+		ended <- report
+	}()
+	time.Sleep(50 * time.Millisecond)
+	require.Zero(t, job.Progress().Done)
+	waiting.Store(false)
+	require.Equal(t, 20, (<-ended).Completed)
+}
