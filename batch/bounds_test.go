@@ -20,7 +20,7 @@ import (
 // priced is a runner whose simulated model costs what the server says it does.
 func priced(t testing.TB, log events.Log, baseURL string) *runner.Runner {
 	t.Helper()
-	prices, err := llm.ParsePrices([]byte(`{"models": {"sim/*": {"input": 1, "cached_input": 0.5, "output": 4}}}`))
+	prices, err := llm.ParsePrices([]byte(`{"models": {"sim/*": {"input": 2, "cached_input": 1, "output": 8}}}`))
 	require.NoError(t, err)
 	client := openai.New(openai.Config{Provider: "sim", BaseURL: baseURL, APIKey: "key"})
 	r, err := runner.New(runner.Config{Log: log, Models: oneClient{client: client}, Prices: prices})
@@ -32,7 +32,7 @@ func priced(t testing.TB, log events.Log, baseURL string) *runner.Runner {
 // used; runs at the bound wrap up, and a higher bound goes on with the rest.
 func TestMaxCostHoldsAndIsUsed(t *testing.T) {
 	model, baseURL := serve(t, sim.Options{
-		FirstToken: time.Millisecond, Price: sim.Price{Input: 1, CachedInput: 0.5, Output: 4},
+		FirstToken: time.Millisecond, Price: sim.Price{Input: 2, CachedInput: 1, Output: 8},
 	})
 	log, files := events.NewMemory(), batch.Files{Input: write(t, "in.jsonl", requests(200)...), Output: filepath.Join(t.TempDir(), "out.jsonl")}
 	config := batch.Config{Runner: priced(t, log, baseURL), Team: parse(t, leanTeam), Concurrency: 16, MaxCostUSD: 1}
@@ -50,24 +50,24 @@ func TestMaxCostHoldsAndIsUsed(t *testing.T) {
 	again, err := run(t, files, config)
 	require.NoError(t, err)
 	require.Equal(t, report.Rows, again.Rows)
-	config.MaxCostUSD = 2
+	config.MaxCostUSD = 1.5
 	report, err = run(t, files, config)
 	require.NoError(t, err)
-	require.Greater(t, model.Report().CostUSD, 1.8)
-	require.LessOrEqual(t, model.Report().CostUSD, 2.0)
+	require.Greater(t, model.Report().CostUSD, 0.9*1.5)
+	require.LessOrEqual(t, model.Report().CostUSD, 1.5)
 	require.Greater(t, report.Rows, again.Rows)
 }
 
 // At a bound that nobody could foresee runs wrap up, and the rows say so.
 func TestRunsWrapUpAtTheBatchsBound(t *testing.T) {
-	model, baseURL := serve(t, sim.Options{Price: sim.Price{Input: 1, CachedInput: 0.5, Output: 4}})
+	model, baseURL := serve(t, sim.Options{Price: sim.Price{Input: 2, CachedInput: 1, Output: 8}})
 	files := batch.Files{Input: write(t, "in.jsonl", requests(20)...), Output: filepath.Join(t.TempDir(), "out.jsonl")}
 	report, err := run(t, files, batch.Config{
-		Runner: priced(t, events.NewMemory(), baseURL), Team: parse(t, leanTeam), Concurrency: 16, MaxCostUSD: 0.06,
+		Runner: priced(t, events.NewMemory(), baseURL), Team: parse(t, leanTeam), Concurrency: 16, MaxCostUSD: 0.12,
 	})
 	require.NoError(t, err)
 	require.Equal(t, batch.StopBudget, report.Stop.Kind)
-	require.LessOrEqual(t, model.Report().CostUSD, 0.06)
+	require.LessOrEqual(t, model.Report().CostUSD, 0.12)
 	require.Greater(t, report.Degraded+report.Failed, 0)
 	for _, out := range outputs(t, files.Output) {
 		if out.Status != events.StatusCompleted {
@@ -123,4 +123,21 @@ func TestMaxFailures(t *testing.T) {
 		require.Len(t, outputs(t, files.Output), report.Rows, "rows under way were brought to their end")
 		require.Zero(t, report.Suspended)
 	}
+}
+
+// The batch's time stops it with its runs parked; the same call goes on with them.
+func TestTimeoutParksTheRuns(t *testing.T) {
+	model, baseURL := serve(t, sim.Options{FirstToken: 20 * time.Millisecond})
+	log, files := events.NewMemory(), batch.Files{Input: write(t, "in.jsonl", requests(30)...), Output: filepath.Join(t.TempDir(), "out.jsonl")}
+	c := batch.Config{Runner: priced(t, log, baseURL), Team: parse(t, leanTeam), Concurrency: 8, Timeout: 150 * time.Millisecond}
+	report, err := run(t, files, c)
+	require.NoError(t, err)
+	require.Equal(t, batch.StopTimeout, report.Stop.Kind)
+	require.Greater(t, report.Suspended, 0)
+	require.Equal(t, 30, report.Rows+report.Left)
+	c.Timeout = 0
+	report, err = run(t, files, c)
+	require.NoError(t, err)
+	require.Equal(t, 30, report.Completed)
+	require.Equal(t, model.Report().Served, report.ModelCalls, "no call was made twice")
 }

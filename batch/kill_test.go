@@ -34,7 +34,7 @@ specialists:
 // Proves R72, R73: killed at random moments and resumed, a batch has every row once,
 // pays for no finished call twice, and adds up what it used.
 func TestKilledAtRandomMoments(t *testing.T) {
-	kills, rows := 30, 100
+	kills, rows := 30, 60
 	if text := os.Getenv(killsEnv); text != "" {
 		var err error
 		kills, err = strconv.Atoi(text)
