@@ -255,7 +255,8 @@ func TestProblemsOfAFile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			start := time.Now()
 			_, err := team.Parse("f.yaml", []byte(c.src))
-			require.Less(t, time.Since(start), 2*time.Second)
+			// What blows up takes minutes; a busy machine with the race detector, some seconds.
+			require.Less(t, time.Since(start), 15*time.Second)
 			var file *team.FileError
 			require.ErrorAs(t, err, &file)
 			require.Len(t, file.Problems, len(c.want), "%v", err)
