@@ -24,9 +24,12 @@ type LimiterConfig struct {
 
 // LocalLimiter is the [Limiter] of one process: one for each endpoint and key.
 //
-// It starts with as many calls as its bound allows and learns: a refusal (429) cuts
-// the calls in flight to those that were accepted, or, where the endpoint refuses
-// below what it took before, sets a rate; both grow again while nothing is refused.
+// It starts with as many calls as its bound allows and takes from each refusal (429)
+// which of two limits the endpoint keeps, or both: places, of which one frees when a
+// call ends, or calls in a time. A refusal at about as many in flight as it took
+// before is about places; one that asks for a long wait, that meets a lone call, or
+// that comes well below those places again and again, is about calls. The limit is
+// cut to what was accepted and grows again, in small steps, while nothing is refused.
 // Errors of the server (5xx) only pause the growth. Whoever waits is served
 // interactive before batch, then the oldest run first, then in order of arrival.
 //
@@ -134,12 +137,9 @@ func (l *LocalLimiter) leave(w *waiter) {
 }
 
 // ready tells how long the waiter must still wait for time alone: 0 if not at all,
-// never if it is a slot that it needs.
+// never if a call has to end first.
 func (l *LocalLimiter) ready(w *waiter, now time.Time) time.Duration {
-	if l.inFlight >= l.level.limit {
-		return never
-	}
-	return max(l.throttled.Sub(now), l.pace.wait(now), l.requests.wait(1, now), l.tokens.wait(w.tokens, now))
+	return max(l.level.wait(l.inFlight, now), l.throttled.Sub(now), l.pace.wait(now), l.requests.wait(1, now), l.tokens.wait(w.tokens, now))
 }
 
 const never = time.Duration(1<<63 - 1)
@@ -149,7 +149,7 @@ func (l *LocalLimiter) admit(w *waiter, now time.Time) *permit {
 	l.pace.take(now)
 	l.requests.take(1, now)
 	l.tokens.take(w.tokens, now)
-	return &permit{limiter: l, tokens: w.tokens, started: now}
+	return &permit{limiter: l, tokens: w.tokens, started: now, among: l.inFlight}
 }
 
 // pump admits whoever may go, in order, and sets the alarm for the next.
@@ -187,6 +187,8 @@ type permit struct {
 	limiter *LocalLimiter
 	tokens  float64
 	started time.Time
+	// among is how many were in flight when it went out, with it.
+	among   int
 	settled bool // guarded by the limiter's mu
 }
 
@@ -213,7 +215,7 @@ func (p *permit) Settle(done *Completion, err error) {
 
 func (l *LocalLimiter) accepted(started, now time.Time) {
 	wanted := len(l.queue) > 0
-	l.level.accepted(now, wanted && l.inFlight+1 >= l.level.limit)
+	l.level.accepted(started, now, wanted && l.inFlight+1 >= l.level.limit)
 	l.pace.accepted(started, now, wanted)
 }
 
@@ -238,19 +240,19 @@ func (l *LocalLimiter) failed(p *permit, err error, now time.Time) {
 	l.throttle(now.Add(asked))
 }
 
-// longRetry is a Retry-After that no lack of slots explains: calls end sooner.
+// longRetry is a Retry-After that no lack of places explains: calls end sooner.
 const longRetry = 5 * time.Second
 
-// refused takes a 429. Below what the endpoint took before, it is the rate that it
-// refuses; else the number of calls in flight.
+// refused takes a 429, for the limit that it is about.
 func (l *LocalLimiter) refused(p *permit, asked time.Duration, now time.Time) {
-	l.pace.count(-1)
-	rateLike := asked >= longRetry || l.inFlight == 0 || l.level.below(l.inFlight, now) || l.pace.binds(now)
+	l.pace.strike()
+	lone := p.among == 1 && l.inFlight == 0
+	rateLike := asked >= longRetry || lone || l.level.lowAgain(p.among, now) || l.pace.binds(now)
 	if l.pace.inBurst(p.started) || (rateLike && !l.level.inBurst(p.started)) {
 		l.throttle(now.Add(l.pace.refused(p.started, asked, now)))
 		return
 	}
-	l.level.refused(p.started, l.inFlight, now)
+	l.level.refused(p, l.inFlight, now)
 }
 
 func (l *LocalLimiter) throttle(until time.Time) {

@@ -25,6 +25,8 @@ type modelServer struct {
 	// say is whether refusals carry a Retry-After.
 	say      bool
 	slotWait time.Duration // the Retry-After of a refusal for want of a slot
+	// frees is how much later than the client sees the end of a call its slot is free.
+	frees func() time.Duration
 	// failEvery makes every so-manieth call of a caller end with a 503; 0 for none.
 	failEvery int
 
@@ -77,6 +79,14 @@ func (s *modelServer) startCounting() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.counting, s.since = true, time.Now()
+}
+
+// busyShare is how much of so many slots was used in so long a time.
+func (s *modelServer) busyShare(slots int, measured time.Duration) float64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	// The calls that the end of the test cuts off would count beyond it.
+	return float64(s.busy) / float64(time.Duration(slots)*(measured+time.Second))
 }
 
 func (s *modelServer) refusedShare() float64 {
@@ -152,7 +162,12 @@ func load(t *testing.T, s *modelServer, l *llm.LocalLimiter, callers int, call f
 					continue
 				}
 				time.Sleep(call())
-				s.leave(started, time.Now())
+				ended := time.Now()
+				if s.frees == nil {
+					s.leave(started, ended)
+				} else {
+					time.AfterFunc(time.Millisecond+s.frees(), func() { s.leave(started, ended) })
+				}
 				time.Sleep(time.Millisecond)
 				if s.failEvery > 0 && n%s.failEvery == 0 {
 					permit.Settle(nil, &llm.Error{Kind: llm.ErrServer, Status: 503})
@@ -168,6 +183,8 @@ func load(t *testing.T, s *modelServer, l *llm.LocalLimiter, callers int, call f
 }
 
 func oneToThreeSeconds() time.Duration { return time.Second + rand.N(2*time.Second) }
+
+func almostNoTime() time.Duration { return rand.N(20 * time.Millisecond) }
 
 // Proves R74: a rate limit that nobody told is used and not run into.
 func TestLimiterLearnsARate(t *testing.T) {
@@ -190,17 +207,21 @@ func TestLimiterLearnsARate(t *testing.T) {
 		{"silent sliding window", func() limit { return slidingWindow(perMinute) }, false, 0.6, 0.03},
 		{"silent fixed window", func() limit { return fixedWindow(perMinute) }, false, 0.6, 0.03},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := &modelServer{take: c.limit(), say: c.says}
-				l := llm.NewLimiter(llm.LimiterConfig{})
-				load(t, s, l, 300, oneToThreeSeconds, 30*time.Second, 3*time.Minute)
-				used := float64(s.accepted) / (3 * perMinute)
-				require.GreaterOrEqual(t, used, c.used, "of the allowed rate used")
-				require.Less(t, s.refusedShare(), c.refused)
-				t.Logf("used %.1f %%, refused %.2f %%", 100*used, 100*s.refusedShare())
+		// Calls of no time use a window up at once: what it lets in again a minute later
+		// has to be used, too.
+		for name, call := range map[string]func() time.Duration{"calls of seconds": oneToThreeSeconds, "calls of no time": almostNoTime} {
+			t.Run(c.name+", "+name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := &modelServer{take: c.limit(), say: c.says}
+					l := llm.NewLimiter(llm.LimiterConfig{})
+					load(t, s, l, 300, call, 30*time.Second, 3*time.Minute)
+					used := float64(s.accepted) / (3 * perMinute)
+					require.GreaterOrEqual(t, used, c.used, "of the allowed rate used")
+					require.Less(t, s.refusedShare(), c.refused)
+					t.Logf("used %.1f %%, refused %.2f %%", 100*used, 100*s.refusedShare())
+				})
 			})
-		})
+		}
 	}
 }
 
@@ -224,14 +245,61 @@ func TestLimiterFillsTheSlots(t *testing.T) {
 				s := &modelServer{slots: 64, slotWait: wait}
 				l := llm.NewLimiter(llm.LimiterConfig{})
 				load(t, s, l, 300, oneToThreeSeconds, 30*time.Second, 3*time.Minute)
-				// The calls that the end of the test cuts off would count beyond it.
-				busy := float64(s.busy) / float64(64*(3*time.Minute+time.Second))
+				busy := s.busyShare(64, 3*time.Minute)
 				require.GreaterOrEqual(t, busy, 0.97)
 				require.Less(t, s.refusedShare(), 0.02)
 				t.Logf("busy %.2f %%, refused %.2f %%", 100*busy, 100*s.refusedShare())
 			})
 		})
 	}
+}
+
+// Proves R74: an endpoint that frees a slot a moment after its client sees the end
+// refuses now and then at its limit. That is not taken for a rate.
+func TestLimiterForgivesASlotFreedLate(t *testing.T) {
+	for name, frees := range map[string]func() time.Duration{
+		"a few milliseconds": func() time.Duration { return rand.N(8 * time.Millisecond) },
+		"seldom much later": func() time.Duration {
+			if rand.N(1000) == 0 {
+				return 100 * time.Millisecond
+			}
+			return rand.N(3 * time.Millisecond)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &modelServer{slots: 64, slotWait: time.Second, frees: frees}
+				l := llm.NewLimiter(llm.LimiterConfig{MaxInFlight: 800})
+				load(t, s, l, 300, oneToThreeSeconds, 30*time.Second, 3*time.Minute)
+				busy := s.busyShare(64, 3*time.Minute)
+				require.GreaterOrEqual(t, busy, 0.97)
+				require.Less(t, s.refusedShare(), 0.02)
+				require.Zero(t, l.State().RequestsPerMinute, "no rate is learned")
+				t.Logf("busy %.2f %%, refused %.2f %%", 100*busy, 100*s.refusedShare())
+			})
+		})
+	}
+}
+
+// Proves R74: an endpoint that loses places, to another of its clients perhaps, is met
+// there, and that is not taken for a rate.
+func TestLimiterFollowsALoss(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &modelServer{slots: 64, slotWait: time.Second}
+		l := llm.NewLimiter(llm.LimiterConfig{})
+		go func() {
+			time.Sleep(time.Minute)
+			s.mu.Lock()
+			s.slots = 32
+			s.mu.Unlock()
+		}()
+		load(t, s, l, 300, oneToThreeSeconds, 90*time.Second, 3*time.Minute)
+		busy := s.busyShare(32, 3*time.Minute)
+		require.GreaterOrEqual(t, busy, 0.95)
+		require.Less(t, s.refusedShare(), 0.02)
+		require.Zero(t, l.State().RequestsPerMinute, "no rate is learned")
+		t.Logf("busy %.2f %%, refused %.2f %%", 100*busy, 100*s.refusedShare())
+	})
 }
 
 // The new room is found, though one call in ten fails for other reasons.
