@@ -195,6 +195,7 @@ func TestLogFilters(t *testing.T) {
 	b.wait(`document.querySelector('.log .empty')?.innerText.includes('No event fits')`)
 	require.Contains(t, js[string](b, "location.hash"), "find=no+such+text")
 	js[bool](b, `(() => { const i = document.querySelector('.log input[type=search]'); i.value = ''; i.dispatchEvent(new Event('input', {bubbles: true})); return true; })()`)
+	b.wait(`!location.hash.includes('find=')`)
 	b.press(kb.Escape, "l", kb.ArrowDown)
 	b.wait(`document.querySelector('.detail pre')?.innerText.includes('"type": "document_updated"')`)
 	b.clean()

@@ -55,29 +55,41 @@ func TestHundredThousandEvents(t *testing.T) {
 	require.Less(t, nodes, 2000, "elements in the long lists")
 	require.Equal(t, "Task 1 of very many, with a text of usual length", b.text("#plan-rows .task .text"))
 
+	// The same small work again and again tells how slow the machine is at this time.
+	pace := func() float64 {
+		return js[float64](b, `(() => { const t = performance.now(); let x = 0; for (let i = 0; i < 2e6; i++) x += Math.sqrt(i); return performance.now() - t + x * 0; })()`)
+	}
+	slowest := pace()
 	js[bool](b, `(window.longest = 0, true)`)
 	for i := range 5 {
 		js[bool](b, fmt.Sprintf(`(document.querySelector('#log-rows').scrollTop = %d * document.querySelector('#log-rows').scrollHeight / 5, true)`, i))
 		js[bool](b, fmt.Sprintf(`(document.querySelector('#plan-rows').scrollTop = %d * document.querySelector('#plan-rows').scrollHeight / 5, true)`, i))
 		b.press(kb.ArrowLeft)
+		slowest = max(slowest, pace())
 	}
 	b.wait(fmt.Sprintf(`location.hash.includes('at=%d')`, int(s.seq)-5))
 	scrolled := js[float64](b, `window.longest`)
 	b.press(kb.Home, kb.ArrowRight, kb.ArrowRight, kb.End)
+	jumped := js[float64](b, `window.longest`)
 	b.press("/", "warning 999")
 	b.wait(`/LOG 1\d OF/i.test(document.querySelector('#log-title').innerText)`)
 	b.press(kb.Escape, "l", kb.ArrowDown)
 	b.wait(`document.querySelector('.detail pre')?.innerText.includes('warning 999')`)
-	before := s.seq
+	before, searched := s.seq, js[float64](b, `window.longest`)
 	s.fill(2000) // and it goes on
 	b.wait(fmt.Sprintf(`document.querySelector('#log-title').innerText.includes('%d')`, s.seq))
 	longest := js[float64](b, `window.longest`)
-	t.Logf("loaded %d events in %.0f ms; %d elements in the lists; longest task after load %.0f ms (scrolling and stepping %.0f ms)", before, loaded, nodes, longest, scrolled)
+	t.Logf("loaded %d events in %.0f ms; %d elements in the lists; longest task after load %.0f ms (so far after scrolling and stepping %.0f, jumping %.0f, searching %.0f), pace %.1f ms", before, loaded, nodes, longest, scrolled, jumped, searched, slowest)
 	require.Less(t, nodes, 2000)
-	require.Less(t, longest, longestTaskMS, "a task that stops the page")
+	require.Less(t, jumped, max(longestTaskMS, longestTaskPaces*slowest), "a task that stops the page")
+	// A search drops and makes a hundred thousand lines, which the collector takes up.
+	require.Less(t, longest, 3*max(longestTaskMS, longestTaskPaces*slowest), "a task that stops the page")
 	b.clean()
 }
 
-// longestTaskMS is what a reader takes for at once, doubled for machines that do
-// something else besides.
-const longestTaskMS = 200.0
+// longestTaskMS is what a reader takes for at once; longestTaskPaces is the same on
+// a machine that has much else to do.
+const (
+	longestTaskMS    = 100.0
+	longestTaskPaces = 15.0
+)

@@ -3,7 +3,7 @@
 
 import { memo } from "preact/compat";
 import { signal } from "@preact/signals";
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { param, setParams } from "./address";
 import { byteOffsets, type Entry, type Segment, type SharedDocument } from "./document";
 import { over, type Run } from "./fold";
@@ -82,6 +82,18 @@ function Texts({ view, run, base }: { view: RunView; run: Run; base: number }) {
       el.removeEventListener("focusin", point);
     };
   }, []);
+  // A long document is built a piece at a time: each piece fits into a frame or two.
+  const [limit, setLimit] = useState(piece);
+  const version = doc.version;
+  useEffect(() => {
+    if (version === 0) setLimit(piece);
+    else if (limit < version) {
+      const frame = requestAnimationFrame(() => setLimit(limit + piece));
+      return () => cancelAnimationFrame(frame);
+    }
+    return undefined;
+  }, [limit, version]);
+  let room = limit;
   let section = "";
   let empty = true;
   const parts = [];
@@ -89,6 +101,7 @@ function Texts({ view, run, base }: { view: RunView; run: Run; base: number }) {
     const shown = base >= 0 ? doc.all(place).filter((e) => e.replacedBy === 0 || e.replacedBy > base) : doc.live(place);
     if (shown.length === 0) continue;
     empty = false;
+    if (room <= 0) break;
     if (place.section !== section || parts.length === 0) {
       section = place.section;
       parts.push(<h3 key={"s" + section} class="section">{doc.layout.sectionTitle(section)}</h3>);
@@ -96,6 +109,7 @@ function Texts({ view, run, base }: { view: RunView; run: Run; base: number }) {
     const heading = doc.layout.slotHeading(place);
     if (heading) parts.push(<h4 key={"p" + section + "/" + place.slot} class="slot">{heading}</h4>);
     for (const entry of shown) {
+      if (room-- <= 0) break;
       parts.push(
         <Text
           key={entry.id} entry={entry} segments={doc} name={run.name(entry.author)} hue={hue(run, entry.author)} base={base}
@@ -119,6 +133,9 @@ function Texts({ view, run, base }: { view: RunView; run: Run; base: number }) {
     </div>
   );
 }
+
+// piece is how many texts are added in a frame.
+const piece = 30;
 
 // hue tells agents apart: the place of the agent in the team.
 export function hue(run: Run, agent: string): number {

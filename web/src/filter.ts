@@ -47,7 +47,7 @@ export class LogFilter {
     while (this.next < all.length) {
       const env = all[this.next++];
       if (this.passes(env)) this.rows.push(env.seq);
-      if (this.next % 64 === 0 && performance.now() > end) break;
+      if (this.next % 16 === 0 && performance.now() > end) break;
     }
     if (!this.done && !this.frame) {
       this.frame = requestAnimationFrame(() => {

@@ -27,6 +27,8 @@ export class Lanes {
   private readonly open = new Map<string, Stretch>();
   // busy are the stretches in which anybody did something, joined, in order.
   private busy: [number, number][] = [];
+  private changes = 0;
+  private scaled?: { key: string; scale: Scale };
 
   add(env: Envelope): void {
     const at = Date.parse(env.time);
@@ -105,7 +107,8 @@ export class Lanes {
 
   // occupy joins a stretch with those at the end that it touches.
   private occupy(start: number, end: number): void {
-    while (this.busy.length > 0 && this.busy[this.busy.length - 1][1] >= start) {
+    this.changes++;
+    while (this.busy.length > 0 && this.busy[this.busy.length - 1][1] + joinMs >= start) {
       const [from, to] = this.busy.pop()!;
       start = Math.min(start, from);
       end = Math.max(end, to);
@@ -117,6 +120,12 @@ export class Lanes {
   // the busy time. Where somebody is at work now, the time since the last event
   // is no idle time.
   scale(now: number, working: boolean): Scale {
+    const key = [this.changes, this.start, this.end, now, working].join();
+    if (this.scaled?.key !== key) this.scaled = { key, scale: this.newScale(now, working) };
+    return this.scaled.scale;
+  }
+
+  private newScale(now: number, working: boolean): Scale {
     const spans = this.busy.map(([a, b]) => [a, b] as [number, number]);
     const last = Math.max(now, this.end);
     if (working) spans.push([this.end, last]);
@@ -147,6 +156,9 @@ export class Lanes {
 }
 
 const idleShare = 0.04;
+
+// joinMs is a pause too short to be one.
+const joinMs = 50;
 
 interface Point {
   time: number;

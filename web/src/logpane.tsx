@@ -1,5 +1,6 @@
 // The log: every event on a line, filters that hide, and the chosen event as JSON.
 
+import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { param, setParams } from "./address";
 import { describe, group, groups } from "./describe";
@@ -10,6 +11,20 @@ import { VirtualList } from "./virtual";
 
 // maxShownChars bounds the JSON of one event on the page; the export has it whole.
 const maxShownChars = 200_000;
+
+// typed is what is being written into the filter; it filters once the writer pauses.
+const typed = signal<string | null>(null);
+const pauseMs = 120;
+let timer = 0;
+
+function type(text: string): void {
+  typed.value = text;
+  clearTimeout(timer);
+  timer = window.setTimeout(() => {
+    typed.value = null;
+    setParams({ find: text });
+  }, pauseMs);
+}
 
 export function Log({ view, run }: { view: RunView; run: Run }) {
   view.watch();
@@ -61,7 +76,7 @@ export function Log({ view, run }: { view: RunView; run: Run }) {
         </label>
         <label class="search">
           <span class="sr">Filter the log</span>
-          <input data-search type="search" placeholder="filter" value={words} onInput={(e) => setParams({ find: e.currentTarget.value })} />
+          <input data-search type="search" placeholder="filter" value={typed.value ?? words} onInput={(e) => type(e.currentTarget.value)} />
         </label>
       </div>
       <VirtualList

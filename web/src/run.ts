@@ -76,6 +76,7 @@ export class RunView {
       for (const env of batch) {
         this.head.apply(env);
         this.events.push(env);
+        if (env.seq % checkpointEvents === 0) this.checkpoints.push(this.head.clone());
         if (env.run_id === this.id) this.lanes.add(env);
         if (env.type === "document_updated" && this.settled && now - this.opened > 500) this.arrivals.set(env.data.entry_id, now);
       }
@@ -142,8 +143,6 @@ export class RunView {
     const past: Thread = this.past;
     while (past.seq < seq && past.seq < this.events.length) {
       past.apply(this.events[past.seq]);
-      const reached = this.checkpoints[this.checkpoints.length - 1]?.seq ?? 0;
-      if (past.seq >= reached + checkpointEvents) this.checkpoints.push(past.clone());
     }
     return past;
   }
