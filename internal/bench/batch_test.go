@@ -44,15 +44,15 @@ func BenchmarkBatch(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkUnevenRows runs 2,000 rows at once whose calls take 10, 20 or 30 seconds,
+// BenchmarkUnevenRows runs 2,000 rows at once whose calls take 20, 40 or 60 seconds,
 // and compares the wall time with the longest row's own: its call as the server
 // planned it. The rows are of a single agent, so that a row's ideal is known. The bar
 // is 1.02.
 func BenchmarkUnevenRows(b *testing.B) {
 	const rows = 2000
 	for range b.N {
-		baseURL := startServer(b, sim.Options{Chunks: chunksPerCall, FirstToken: 10 * time.Second, Faults: sim.Faults{Random: []sim.Fault{
-			{Kind: sim.FaultSlow, Rate: 0.2, For: 10 * time.Second}, {Kind: sim.FaultSlow, Rate: 0.1, For: 20 * time.Second},
+		baseURL := startServer(b, sim.Options{Chunks: chunksPerCall, FirstToken: 20 * time.Second, Faults: sim.Faults{Random: []sim.Fault{
+			{Kind: sim.FaultSlow, Rate: 0.2, For: 20 * time.Second}, {Kind: sim.FaultSlow, Rate: 0.1, For: 40 * time.Second},
 		}}})
 		began := time.Now()
 		runBatch(b, baseURL, rows, rows, true)
