@@ -99,8 +99,8 @@ func unkilled(t *testing.T) (tasks []events.Task, document []string, calls int, 
 	return tasks, document, server.Report().Requests, took
 }
 
-// kill starts a run and kills its process: at any moment, or within the time in
-// which specialists work at once.
+// kill starts a run and kills its process: at any moment, or at one at which
+// specialists are at work at once.
 func kill(t *testing.T, baseURL string, server *sim.Server, amongSpecialists bool, took time.Duration) killed {
 	t.Helper()
 	for {
@@ -118,7 +118,7 @@ func kill(t *testing.T, baseURL string, server *sim.Server, amongSpecialists boo
 		time.Sleep(wait)
 		require.NoError(t, cmd.Process.Kill())
 		_ = cmd.Wait()
-		if k, ok := left(t, store, server); ok {
+		if k, ok := left(t, store, server); ok && (k.together || !amongSpecialists) {
 			return k
 		}
 	}
