@@ -72,6 +72,9 @@ func TestStartAndFollowARun(t *testing.T) {
 	require.Contains(t, b.text("#plan-title"), fmt.Sprintf("%d/%d", run.Tasks, run.Tasks))
 	require.Contains(t, b.text("#log-title"), fmt.Sprint(run.LastSeq))
 	require.Contains(t, b.text(".head .facts"), "completed")
+	b.press("t", "j", "j", "j", "j", "j", "j", "j", "j", "j", "j", "j", "j", "j", "j", "j", "j")
+	b.wait(`/call d\d/.test(document.querySelector('.provenance').innerText)`)
+	b.shot("dashboard") // docs/dashboard.png is one of these
 	b.clean()
 }
 
@@ -92,6 +95,8 @@ func shown(t *testing.T, team string, query string) (*tab, *served, events.RunSu
 func TestProvenance(t *testing.T) {
 	b, _, _, _ := shown(t, "trip", "")
 	require.Contains(t, b.text(".provenance"), "Point at a sentence")
+	b.press("j")
+	b.wait(`/entry \d+/.test(document.querySelector('.provenance').innerText)`)
 	height := js[float64](b, `document.querySelector('.provenance').getBoundingClientRect().height`)
 	require.NoError(t, chromedp.Do(b.ctx, chromedp.ScrollIntoView(chromedp.CSS("#document .entry .s"))))
 	at := js[[]float64](b, `(() => { const r = document.querySelector('#document .entry .s').getClientRects()[0]; return [r.x + 5, r.y + r.height / 2]; })()`)

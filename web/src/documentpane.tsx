@@ -112,7 +112,7 @@ function Texts({ view, run, base }: { view: RunView; run: Run; base: number }) {
       if (room-- <= 0) break;
       parts.push(
         <Text
-          key={entry.id} entry={entry} segments={doc} name={run.name(entry.author)} hue={hue(run, entry.author)} base={base}
+          key={entry.id} entry={entry} segments={doc} authors={authors(run, entry).join("\u0000")} run={run} base={base}
           gone={entry.replacedBy > 0} arrived={view.following.value && view.arrived(entry.id)}
         />,
       );
@@ -143,11 +143,17 @@ export function hue(run: Run, agent: string): number {
   return (at < 0 ? 0 : at) % 8;
 }
 
+// authors are those whose words an entry stands for: of a merged one the specialists
+// whose entries it merged.
+function authors(run: Run, entry: Entry): string[] {
+  return [...new Set(run.document.leaves(entry.id).map((id) => run.document.entries[id - 1].author))];
+}
+
 interface TextProps {
   entry: Entry;
   segments: SharedDocument;
-  name: string;
-  hue: number;
+  authors: string;
+  run: Run;
   base: number;
   gone: boolean;
   arrived: boolean;
@@ -156,14 +162,14 @@ interface TextProps {
 // Text is one entry. It is drawn again only when something of it changes: an entry's
 // own text never does.
 const Text = memo(
-  function Text({ entry, segments, name, hue, base, gone, arrived }: TextProps) {
+  function Text({ entry, segments, authors, run, base, gone, arrived }: TextProps) {
     const fresh = base >= 0 && entry.id > base;
     const offsets = byteOffsets(entry.content);
     const trace = segments.trace(entry.id);
     const classes = ["entry", gone ? "gone" : fresh ? "fresh" : "", arrived ? "arrived" : ""].filter(Boolean).join(" ");
     return (
       <div class={classes} data-entry={entry.id}>
-        <span class={"tag hue" + hue}>{name}</span>
+        {authors.split("\u0000").map((agent) => <span key={agent} class={"tag hue" + hue(run, agent)}>{run.name(agent)}</span>)}
         {fresh && !gone && <span class="sr">New: </span>}
         {gone && <span class="sr">Replaced: </span>}
         <Markdown
@@ -176,7 +182,7 @@ const Text = memo(
       </div>
     );
   },
-  (a, b) => a.entry === b.entry && a.base === b.base && a.gone === b.gone && a.arrived === b.arrived && a.name === b.name,
+  (a, b) => a.entry === b.entry && a.base === b.base && a.gone === b.gone && a.arrived === b.arrived && a.authors === b.authors,
 );
 
 // origin is the entry that wrote the text at a place.
