@@ -69,18 +69,15 @@ func (c *concurrency) near(among int) bool {
 	return c.known == 0 || among > c.known-max(2, c.known/16)
 }
 
-// lossTime is how long it takes until a loss of places shows whole, while calls from
-// before it end; after lowTime another is another loss.
-const (
-	lossTime = 4 * time.Second
-	lowTime  = time.Minute
-)
+// lowTime is how long after a loss of places another is another loss.
+const lowTime = time.Minute
 
 // lowAgain reports whether a call well below the limit was refused, and that again:
-// an endpoint that loses places refuses so once, one that counts calls always does.
+// an endpoint that loses places refuses so once, until the calls from before have
+// ended; one that counts calls always does.
 func (c *concurrency) lowAgain(among int, now time.Time) bool {
 	since := now.Sub(c.low)
-	return !c.near(among) && since > lossTime && since < lowTime
+	return !c.near(among) && since > c.length && since < lowTime
 }
 
 // refused cuts the limit. The first burst, and one well below the limit, shows what
@@ -95,6 +92,7 @@ func (c *concurrency) refused(p *permit, inFlight int, now time.Time) {
 	case learns:
 		if c.known > 0 && now.Sub(c.low) >= lowTime {
 			c.low = now
+			c.probe = probing{} // what was learned of the limit before is void
 		}
 		c.limit, c.floor = max(1, min(c.limit, inFlight)), 1
 	case c.probe.grown:
