@@ -93,9 +93,32 @@ func (a *app) runs(ctx context.Context, f runsFlags) (err error) {
 		fmt.Fprintln(a.err, "no runs match")
 		return nil
 	}
+	if err := markInterrupted(ctx, log, runs); err != nil {
+		return err
+	}
 	for _, line := range termview.RunTable(runs, time.Now(), a.theme(a.out), width(a.out)) {
 		if _, err := fmt.Fprintln(a.out, line); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// statusInterrupted is shown of a run that nobody drives and that nobody parked: its
+// process was killed. The log still has it running.
+const statusInterrupted events.Status = "interrupted"
+
+func markInterrupted(ctx context.Context, log events.Log, runs []events.RunSummary) error {
+	for i := range runs {
+		if runs[i].Status != events.StatusRunning {
+			continue
+		}
+		owner, _, err := log.Holder(ctx, events.ThreadKey{Tenant: runs[i].Tenant, Thread: runs[i].Thread})
+		if err != nil {
+			return err
+		}
+		if owner == "" {
+			runs[i].Status = statusInterrupted
 		}
 	}
 	return nil

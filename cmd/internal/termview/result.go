@@ -10,9 +10,21 @@ import (
 	"github.com/convene-run/convene/thread"
 )
 
+// simulatedLabel stands above what the simulated model wrote, wherever it goes.
+const simulatedLabel = "*Simulated: no real model wrote this.*\n\n"
+
 // Markdown sets answer and document as one text, the answer first. An answer that
-// no model wrote is the document itself and stands alone.
+// no model wrote is the document itself and stands alone. What is simulated says so,
+// but for an answer that programs read.
 func Markdown(run *thread.Run) string {
+	text := plainMarkdown(run)
+	if text == "" || run.FinalAnswer != nil && run.FinalAnswer.Structured {
+		return text
+	}
+	return label(run) + text
+}
+
+func plainMarkdown(run *thread.Run) string {
 	answer, fallback := "", false
 	if run.FinalAnswer != nil {
 		answer, fallback = strings.TrimSpace(run.FinalAnswer.Content), run.FinalAnswer.Fallback
@@ -84,6 +96,13 @@ func missingLines(run *thread.Run, theme Theme, width int) []string {
 	return lines
 }
 
+func label(run *thread.Run) string {
+	if run.Simulated {
+		return simulatedLabel
+	}
+	return ""
+}
+
 // Rendered sets document and answer for a terminal, the answer last, where it is
 // read first.
 func Rendered(run *thread.Run, theme Theme, width int) (string, error) {
@@ -93,9 +112,9 @@ func Rendered(run *thread.Run, theme Theme, width int) (string, error) {
 	}
 	document := run.Document.RenderClean()
 	if document == "" || run.FinalAnswer != nil && run.FinalAnswer.Fallback {
-		return RenderMarkdown(answer, theme, width)
+		return RenderMarkdown(label(run)+answer, theme, width)
 	}
-	text := document
+	text := label(run) + document
 	if strings.TrimSpace(answer) != "" {
 		text += "\n---\n\n" + answer
 	}
