@@ -59,7 +59,7 @@ func TestFaultsOverHTTP(t *testing.T) {
 
 func sixtyRuns(t *testing.T, faults sim.Faults) {
 	// Runs at once: enough to go over the eight that the endpoint serves.
-	const runs, width = 60, 12
+	const runs, width = 60, 30
 	job := runner.Job{Request: "Plan three days in Kyoto for two", Team: builtin(t, "trip")}
 	r, served, log := overHTTP(t, sim.Options{Seed: 7, FirstToken: 5 * time.Millisecond, Faults: faults})
 	var wg sync.WaitGroup
