@@ -38,6 +38,8 @@ var boundTests = map[events.Limit]func(*testing.T){
 	team.LimitMaxReadChars:          testMaxReadChars,
 	team.LimitMaxTokens:             testMaxTokens,
 	team.LimitMaxCostUSD:            testMaxCostUSD,
+	team.LimitMaxSpecialistTokens:   testMaxSpecialistTokens,
+	team.LimitMaxSpecialistCostUSD:  testMaxSpecialistCostUSD,
 	team.LimitMaxTime:               testMaxTime,
 	team.LimitSpecialistTimeout:     testSpecialistTimeout,
 	team.LimitSilenceNotice:         testSilenceNotice,
@@ -397,6 +399,48 @@ func testMaxCostUSD(t *testing.T) {
 		var input *runner.InputError
 		require.ErrorAs(t, err, &input)
 	})
+}
+
+// dear plays a run in which Alpha's first turn uses the tokens; the facilitator gives
+// its tasks up if they stay open.
+func dear(t *testing.T, tokens int64, limit func(*team.Limits), finished bool) played {
+	t.Helper()
+	first := llmtest.Calls("", write("a", "A")).Using(events.Usage{InputTokens: tokens - 100, OutputTokens: 100})
+	parts := []llmtest.Part{
+		llmtest.Agent(boss, llmtest.Calls("", create("alpha")), llmtest.Calls("", dispatch("alpha", 1)),
+			llmtest.Says("It is not done"), llmtest.Says("It is still not done")),
+		llmtest.Agent(alpha, first),
+	}
+	if finished {
+		parts = []llmtest.Part{ordinary()[0], llmtest.Agent(alpha, first, llmtest.Calls("", complete(1)), llmtest.Says("Did it"))}
+	}
+	prices, err := llm.ParsePrices([]byte(`{"models":{"sim/sim":{"input":10,"output":10}}}`))
+	require.NoError(t, err)
+	config := runner.Config{Log: events.NewMemory(), Models: oneClient{llmtest.Script(t, parts...)}, Prices: prices}
+	return playWith(t, config, pair(limit))
+}
+
+func testMaxSpecialistTokens(t *testing.T) {
+	limit := func(l *team.Limits) { l.MaxSpecialistTokens = 40_000 }
+	dear(t, 30_000, limit, true).completed(t)
+	specialistEnds(t, dear(t, 40_000, limit, false), team.LimitMaxSpecialistTokens)
+}
+
+func testMaxSpecialistCostUSD(t *testing.T) {
+	limit := func(l *team.Limits) { l.MaxSpecialistCostUSD = 0.4 } // 40,000 tokens at 10 USD a million
+	dear(t, 30_000, limit, true).completed(t)
+	specialistEnds(t, dear(t, 40_000, limit, false), team.LimitMaxSpecialistCostUSD)
+}
+
+// specialistEnds proves that the bound ended the specialist and not the run.
+func specialistEnds(t *testing.T, over played, limit events.Limit) {
+	t.Helper()
+	over.met(t, limit)
+	require.Equal(t, []events.Outcome{events.OutcomeLimit}, over.outcomes())
+	require.Equal(t, events.StatusDegraded, over.Status)
+	require.Equal(t, "It is still not done", over.Answer, "the facilitator goes on")
+	require.Empty(t, over.Limit, "the bound is the specialist's, not the run's")
+	require.Equal(t, []events.TaskID{1}, over.MissingTasks)
 }
 
 type unpriced struct{}

@@ -37,8 +37,31 @@ func newGovernor(limits team.Limits, budget *Budget, price func(llm.Target, even
 
 // Admit implements [agent.Governor].
 func (g *governor) Admit(ctx context.Context, estimate agent.Estimate) (agent.Reservation, error) {
+	return g.admit(ctx, estimate, nil)
+}
+
+// dispatch gives the governor of one dispatch, which has spent so much so far: its
+// calls count in an account of its own, too.
+func (g *governor) dispatch(spent events.Usage, costUSD *float64) agent.Governor {
+	a := newAccount(float64(g.limits.MaxSpecialistTokens), g.limits.MaxSpecialistCostUSD, 0,
+		team.LimitMaxSpecialistTokens, team.LimitMaxSpecialistCostUSD)
+	a.spend(spent, costUSD)
+	return dispatchGovernor{g, a}
+}
+
+// dispatchGovernor keeps the bounds of one dispatch beside those of its run.
+type dispatchGovernor struct {
+	*governor
+	account *account
+}
+
+func (d dispatchGovernor) Admit(ctx context.Context, estimate agent.Estimate) (agent.Reservation, error) {
+	return d.admit(ctx, estimate, d.account)
+}
+
+func (g *governor) admit(ctx context.Context, estimate agent.Estimate, dispatch *account) (agent.Reservation, error) {
 	r := &reservation{
-		governor: g, target: estimate.Target,
+		governor: g, dispatch: dispatch, target: estimate.Target,
 		amount: amountOf(estimate.Usage, g.price(estimate.Target, estimate.Usage)),
 	}
 	if last := estimate.LastTurn; last != nil {
@@ -50,7 +73,7 @@ func (g *governor) Admit(ctx context.Context, estimate agent.Estimate) (agent.Re
 		if err := g.stopped(ctx, estimate.WrapUp); err != nil {
 			return nil, err
 		}
-		ok, err := reserve(r.amount, estimate.WrapUp, g.own, g.shared)
+		ok, err := reserve(r.amount, estimate.WrapUp, dispatch, g.own, g.shared)
 		if err != nil {
 			return nil, err
 		}
@@ -104,6 +127,7 @@ func (g *governor) drain() {
 // reservation is what one call may use.
 type reservation struct {
 	governor *governor
+	dispatch *account // nil for the facilitator's calls
 	target   llm.Target
 	amount   amount
 }
@@ -114,6 +138,7 @@ func (r *reservation) Settle(used events.Usage, costUSD *float64) {
 		costUSD = r.governor.price(r.target, used)
 	}
 	spent := amountOf(used, costUSD)
+	r.dispatch.settle(r.amount, spent)
 	r.governor.own.settle(r.amount, spent)
 	r.governor.shared.settle(r.amount, spent)
 }

@@ -227,7 +227,7 @@ func (r *Runner) planOf(job Job) (*plan, error) {
 
 // priced refuses a bound of cost that could not be kept.
 func (r *Runner) priced(p *plan, budget *Budget) error {
-	if p.config.Team.Limits.MaxCostUSD == 0 && !budget.boundsCost() {
+	if limits := p.config.Team.Limits; limits.MaxCostUSD == 0 && limits.MaxSpecialistCostUSD == 0 && !budget.boundsCost() {
 		return nil
 	}
 	for _, spec := range p.specs {

@@ -238,7 +238,7 @@ func (r *Run) run(ctx, work context.Context, prompt string) {
 	dispatcher := workContext{work, specialists.NewDispatcher(specialists.Config{
 		Run: r.id, Priority: r.terms.Priority, Team: &r.plan.config.Team, Specs: r.plan.specs, Journal: r.journal,
 		Functions: r.runner.config.Functions,
-		Caller:    r.runner.config.Caller, Governor: r.governor, Watch: r.watch.add, Stop: r.watch.stop,
+		Caller:    r.runner.config.Caller, Governor: r.governor.dispatch, Watch: r.watch.add, Stop: r.watch.stop,
 	})}
 	loop := &agent.Loop{
 		Spec: r.plan.specs[events.FacilitatorID], Role: facilitator.NewRole(&r.plan.config.Team, prompt),

@@ -22,7 +22,8 @@ type Config struct {
 	Specs    map[events.AgentID]*agent.Spec
 	Journal  agent.Journal
 	Caller   agent.Caller
-	Governor agent.Governor
+	// Governor gives the governor of a dispatch that has spent so much so far.
+	Governor func(spent events.Usage, costUSD *float64) agent.Governor
 	// Functions are the specialists that are Go functions.
 	Functions map[events.AgentID]Function
 	// Watch is told when a dispatch begins to be driven: it returns where to show
@@ -49,11 +50,16 @@ func NewDispatcher(config Config) *Dispatcher {
 // it is, to its agent_finished. It waits while max_parallel_dispatches others of
 // the run are driven. The error is [agent.ErrSuspended] or the store's.
 func (d *Dispatcher) Dispatch(ctx context.Context, id events.DispatchID) error {
-	var who events.AgentID
-	asked := false
+	var (
+		who   events.AgentID
+		asked bool
+		spent events.Usage
+		cost  *float64
+	)
 	err := d.config.Journal.Do(func(tx *thread.Tx) {
 		if dispatch := tx.Run.Dispatch(id); dispatch != nil {
 			who, asked = dispatch.Start.Agent, dispatch.Start.Asked
+			spent, cost = dispatch.Usage, dispatch.CostUSD
 		}
 	})
 	if err != nil {
@@ -77,7 +83,7 @@ func (d *Dispatcher) Dispatch(ctx context.Context, id events.DispatchID) error {
 	}
 	loop := &agent.Loop{
 		Spec: spec, Role: role, ID: id, Run: d.config.Run, Priority: d.config.Priority,
-		Journal: d.config.Journal, Caller: d.config.Caller, Governor: d.config.Governor, Live: live,
+		Journal: d.config.Journal, Caller: d.config.Caller, Governor: d.config.Governor(spent, cost), Live: live,
 	}
 	return loop.Drive(ctx)
 }

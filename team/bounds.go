@@ -29,6 +29,8 @@ const (
 	LimitMaxReadChars          events.Limit = "max_read_chars"
 	LimitMaxTokens             events.Limit = "max_tokens"
 	LimitMaxCostUSD            events.Limit = "max_cost_usd"
+	LimitMaxSpecialistTokens   events.Limit = "max_specialist_tokens"
+	LimitMaxSpecialistCostUSD  events.Limit = "max_specialist_cost_usd"
 	LimitMaxTime               events.Limit = "max_time"
 	LimitSpecialistTimeout     events.Limit = "specialist_timeout"
 	LimitSilenceNotice         events.Limit = "silence_notice"
@@ -130,6 +132,12 @@ var bounds = []bound{
 	{Bound{LimitMaxCostUSD, "cost of all model calls of a run; 0 for no bound",
 		"no bound, because a model without a known price cannot be held to one",
 		UnitUSD, 0, 0, 1_000_000}, func(l *Limits) any { return &l.MaxCostUSD }},
+	{Bound{LimitMaxSpecialistTokens, "input and output tokens of the model calls of one dispatch",
+		"a quarter of the run's: one specialist that loops leaves enough for the others",
+		"tokens", 500_000, 1000, 10_000_000_000}, func(l *Limits) any { return &l.MaxSpecialistTokens }},
+	{Bound{LimitMaxSpecialistCostUSD, "cost of the model calls of one dispatch; 0 for no bound",
+		"no bound, because a model without a known price cannot be held to one",
+		UnitUSD, 0, 0, 1_000_000}, func(l *Limits) any { return &l.MaxSpecialistCostUSD }},
 	{Bound{LimitMaxTime, "time that a run is driven; downtime between a stop and a resume does not count",
 		"a full board in turns of half a minute; longer is a run that nobody waits for",
 		UnitSeconds, 30 * minute, 1, 7 * day}, func(l *Limits) any { return &l.MaxTime }},

@@ -29,8 +29,12 @@ type Limits struct {
 	MaxReadChars          int
 	MaxTokens             int64
 	// MaxCostUSD is 0 where a run has no bound of cost.
-	MaxCostUSD        float64
-	MaxTime           time.Duration
+	MaxCostUSD float64
+	// MaxSpecialistTokens and MaxSpecialistCostUSD bound one dispatch; the latter is 0
+	// where its cost has no bound of its own.
+	MaxSpecialistTokens  int64
+	MaxSpecialistCostUSD float64
+	MaxTime              time.Duration
 	SpecialistTimeout time.Duration
 	SilenceNotice     time.Duration
 	SilenceSlow       time.Duration

@@ -20,6 +20,10 @@ type Dispatch struct {
 	// itself.
 	Progress     int
 	Conversation *Conversation
+	// Usage and CostUSD are of its model calls; the cost is nil where a model has no
+	// known price.
+	Usage   events.Usage
+	CostUSD *float64
 }
 
 func (r *Run) startDispatch(env events.Envelope, e events.AgentStarted) error {
@@ -34,7 +38,7 @@ func (r *Run) startDispatch(env events.Envelope, e events.AgentStarted) error {
 		call.Dispatch = env.Dispatch
 	}
 	r.thread.dispatches++
-	d := &Dispatch{ID: env.Dispatch, Start: e, Started: env.Time, driven: r.Driven}
+	d := &Dispatch{ID: env.Dispatch, Start: e, Started: env.Time, driven: r.Driven, CostUSD: new(float64)}
 	d.Conversation = &Conversation{prefix: string(env.Dispatch), thread: r.thread}
 	r.Dispatches = append(r.Dispatches, d)
 	r.byID[d.ID] = d

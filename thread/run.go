@@ -171,6 +171,9 @@ func (r *Run) converse(env events.Envelope) error {
 	}
 	switch e := env.Data.(type) {
 	case events.ModelCalled:
+		if d := r.byID[env.Dispatch]; d != nil {
+			d.Usage, d.CostUSD = d.Usage.Add(e.Usage), events.AddCost(d.CostUSD, e.CostUSD)
+		}
 		return conv.modelCalled(e)
 	case events.ToolStarted:
 		_, err := conv.callStarted(e.Tool, e.CallRef)

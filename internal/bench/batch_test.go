@@ -3,12 +3,9 @@ package bench
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -57,7 +54,7 @@ func BenchmarkUnevenRows(b *testing.B) {
 		began := time.Now()
 		runBatch(b, baseURL, rows, rows, true)
 		wall, longest := time.Since(began), 0.0
-		for _, record := range serverReport(b, baseURL).Records {
+		for _, record := range reportOf(b, baseURL, true).Records {
 			longest = max(longest, record.PlannedMS)
 		}
 		b.ReportMetric(wall.Seconds(), "wall-s")
@@ -89,13 +86,4 @@ func runBatch(b *testing.B, baseURL string, rows, width int, solo bool) {
 	require.NoError(b, err)
 	require.Equal(b, rows, report.Completed, "%+v", report.Causes)
 	require.NoError(b, store.Close())
-}
-
-func serverReport(tb testing.TB, baseURL string) (report sim.Report) {
-	tb.Helper()
-	resp, err := http.Get(strings.TrimSuffix(baseURL, "/v1") + "/sim/report")
-	require.NoError(tb, err)
-	defer resp.Body.Close()
-	require.NoError(tb, json.NewDecoder(resp.Body).Decode(&report))
-	return report
 }
