@@ -19,9 +19,9 @@ type Config struct {
 	Priority llm.Priority
 	Team     *team.Team
 	// Specs are the specialists by id, as they were when the run started.
-	Specs    map[events.AgentID]*agent.Spec
-	Journal  agent.Journal
-	Caller   agent.Caller
+	Specs   map[events.AgentID]*agent.Spec
+	Journal agent.Journal
+	Caller  agent.Caller
 	// Governor gives the governor of a dispatch that has spent so much so far.
 	Governor func(spent events.Usage, costUSD *float64) agent.Governor
 	// Functions are the specialists that are Go functions.

@@ -35,10 +35,10 @@ type Limits struct {
 	MaxSpecialistTokens  int64
 	MaxSpecialistCostUSD float64
 	MaxTime              time.Duration
-	SpecialistTimeout time.Duration
-	SilenceNotice     time.Duration
-	SilenceSlow       time.Duration
-	SilenceTimeout    time.Duration
+	SpecialistTimeout    time.Duration
+	SilenceNotice        time.Duration
+	SilenceSlow          time.Duration
+	SilenceTimeout       time.Duration
 	// WrapUpShare is in percent.
 	WrapUpShare int
 }
