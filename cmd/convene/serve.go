@@ -81,11 +81,11 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 	if err != nil {
 		return usage(err)
 	}
+	interrupts := a.interrupts() // before anybody knows where to look
 	if err := dash.announce(f.open, ""); err != nil {
 		return errors.Join(err, dash.stop())
 	}
 	interrupted := true
-	interrupts := a.interrupts()
 	select {
 	case <-interrupts:
 	case <-dash.ended:

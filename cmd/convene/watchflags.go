@@ -99,12 +99,13 @@ func (a *app) showFile(ctx context.Context, config web.Config, run string, f wat
 	if speed > 0 {
 		fragment += fmt.Sprintf("?play=1&speed=%g", speed)
 	}
+	interrupts := a.interrupts() // before anybody knows where to look
 	if err := dash.announce(f.open, fragment); err != nil {
 		return errors.Join(err, dash.stop())
 	}
 	fmt.Fprintln(a.err, "the dashboard stays until ^C")
 	select {
-	case <-a.interrupts():
+	case <-interrupts:
 	case <-dash.ended:
 	case <-ctx.Done():
 	}
