@@ -205,8 +205,9 @@ func js[T any](b *tab, expression string) T {
 	return value
 }
 
-// patience is how long a test waits for what must come.
-const patience = 20 * time.Second
+// patience is how long a test waits for what must come: long, for a machine that has
+// much else to do.
+const patience = 60 * time.Second
 
 // wait waits until an expression is true.
 func (b *tab) wait(expression string) {

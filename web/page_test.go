@@ -235,7 +235,9 @@ func TestKeyboardAlone(t *testing.T) {
 	for _, want := range []string{"plan-rows", "document", "log-rows", "Moment, by event", "Play", "tags", "changes", "Fork …", "Export"} {
 		require.True(t, reached[want], "%s in %v", want, reached)
 	}
-	b.press("p", kb.ArrowDown, kb.ArrowDown)
+	b.press("p")
+	b.wait(`document.activeElement.id === 'plan-rows'`)
+	b.press(kb.ArrowDown, kb.ArrowDown)
 	b.wait(`location.hash.includes('sel=task')`)
 	b.press("d")
 	b.wait(`document.documentElement.dataset.theme === 'light'`)
