@@ -156,6 +156,10 @@ var decoders = map[Kind]func(json.RawMessage) (Event, error){
 	KindHistoryCompacted:   decoder[HistoryCompacted],
 	KindWarning:            decoder[Warning],
 	KindLimitReached:       decoder[LimitReached],
+	KindBatchStarted:       decoder[BatchStarted],
+	KindBatchProgress:      decoder[BatchProgress],
+	KindBatchRowRejected:   decoder[BatchRowRejected],
+	KindBatchEnded:         decoder[BatchEnded],
 }
 
 // Kinds lists every kind of event, sorted by name.

@@ -15,6 +15,10 @@ type ThreadID string
 // workflow_finished. It is a UUID version 7, so run ids sort by start.
 type RunID string
 
+// BatchID names a batch. It is a UUID version 4, and the id of the thread that holds
+// the batch's own events.
+type BatchID string
+
 // Seq numbers the events of one thread from 1 without gaps. 0 means "before
 // the first event".
 type Seq int64

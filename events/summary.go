@@ -22,6 +22,8 @@ type RunSummary struct {
 	// Updated is the time of the newest event; of the last once the run is over.
 	Updated   time.Time `json:"updated_at"`
 	Simulated bool      `json:"simulated,omitempty"`
+	// Batch is set on the run of a batch's row.
+	Batch *BatchRow `json:"batch,omitempty"`
 	// Request and Answer are cut to [SummaryTextBytes].
 	Request       string   `json:"request"`
 	Answer        string   `json:"answer,omitempty"`
@@ -77,7 +79,7 @@ func (s *RunSummary) start(env Envelope, e WorkflowStarted) {
 	zero := 0.0
 	*s = RunSummary{
 		Tenant: env.Tenant, Thread: env.Thread, Run: env.Run,
-		Team: e.Team, Status: StatusRunning, Solo: e.Solo, Simulated: e.Simulated,
+		Team: e.Team, Status: StatusRunning, Solo: e.Solo, Simulated: e.Simulated, Batch: e.Batch,
 		Start: env.Time, Updated: env.Time, Request: clip(e.Message, SummaryTextBytes),
 		CostUSD: &zero, FirstSeq: env.Seq, LastSeq: env.Seq,
 	}

@@ -60,6 +60,8 @@ type WorkflowStarted struct {
 	Solo bool `json:"solo,omitempty"`
 	// Simulated marks a run whose answers come from the simulated model.
 	Simulated bool `json:"simulated,omitempty"`
+	// Batch is set on the run of a batch's row.
+	Batch *BatchRow `json:"batch,omitempty"`
 	// BinaryVersion is the version of convene that started the run.
 	BinaryVersion string `json:"binary_version,omitempty"`
 }

@@ -149,6 +149,9 @@ func hostileLog(t *testing.T) (*events.Memory, *script) {
 		seen[env.Data.Kind()] = true
 	}
 	for _, kind := range events.Kinds() {
+		if strings.HasPrefix(string(kind), "batch_") {
+			continue // stands in a batch's thread
+		}
 		require.True(t, seen[kind], "%s is in the log", kind)
 	}
 	require.NoError(t, log.Append(t.Context(), s.key, s.epoch, s.seq, envs))

@@ -10,6 +10,19 @@ import (
 // Samples gives one event of every kind with all its fields filled, by kind.
 func Samples() map[events.Kind]events.Event {
 	cost := 0.0125
+	figures := events.BatchFigures{
+		Done: 40, Completed: 30, Degraded: 6, Failed: 4, Running: 16, Tokens: 81000, CostUSD: &cost,
+		ElapsedMS: 61000, RowsPerSecond: 0.65, LeftMS: 92000, ProjectedUSD: 0.031,
+		Causes: []events.BatchCause{{
+			Code: "rate_limit", Status: events.StatusFailed, Count: 3, Row: "q-3", Run: "019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4a5c", Message: "429 <slow down>",
+		}},
+		Slowest: []events.BatchRowUnderWay{{
+			Row: "q-31", Index: 30, Run: "019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4a5d", ElapsedMS: 45000, Doing: "Food expert waits for the first token",
+		}},
+		Limiters: []events.BatchLimiter{{
+			Endpoint: "openai", Limit: 32, InFlight: 31, Waiting: 5, RequestsPerMinute: 600, TokensPerMinute: 90000, HeldBackMS: 1500,
+		}},
+	}
 	extra := json.RawMessage(`{"thought_signature":"c2ln"}`)
 	ref := events.CallRef{
 		ModelCall: "f.2", Index: 1, CallID: "call_7", Arguments: `{"task_ids":[1,2]}`, Extra: extra,
@@ -25,6 +38,7 @@ func Samples() map[events.Kind]events.Event {
 			Config:        json.RawMessage(`{"limits":{"max_tasks":40}}`),
 			Solo:          true,
 			Simulated:     true,
+			Batch:         &events.BatchRow{Batch: "0c1d2e3f-4a5b-4c6d-8e7f-8091a2b3c4d5", Row: "q-17", Index: 16, Attempt: 1},
 			BinaryVersion: "1.0.0",
 		},
 		events.WorkflowFinished{
@@ -75,6 +89,14 @@ func Samples() map[events.Kind]events.Event {
 		events.HistoryCompacted{ThroughTurn: "f.9", Summary: "So far: …"},
 		events.Warning{Code: events.WarnTaskIDCorrected, Message: "task 9 does not exist, took 1"},
 		events.LimitReached{Limit: "max_tokens", Value: 200000, Used: 200130.5, Consequence: "wrapping up"},
+		events.BatchStarted{
+			Input: "requests.jsonl", Output: "answers.jsonl", Team: "trip", Models: []string{"big", "small"}, Solo: true, Simulated: true,
+			Rows: 100, Concurrency: 16, MaxCostUSD: 20, MaxTokens: 1_000_000, MaxFailures: "3%", Resumed: true, Attempt: 1,
+			Owner: "laptop pid 4711", BinaryVersion: "1.0.0",
+		},
+		events.BatchProgress{BatchFigures: figures, Stopping: "interrupted"},
+		events.BatchRowRejected{Row: "q-9", Index: 8, Line: 9, Code: "invalid_row", Message: "it has no \"request\""},
+		events.BatchEnded{BatchFigures: figures, Status: events.StatusSuspended, Reason: "interrupted", Left: 44},
 	}
 	samples := make(map[events.Kind]events.Event, len(list))
 	for _, sample := range list {

@@ -68,6 +68,14 @@ export function describe(env: Envelope): string {
       return env.data.tool + " " + line(env.type === "tool_call" ? env.data.result : env.data.arguments, 120);
     case "history_compacted":
       return line(env.data.summary);
+    case "batch_started":
+      return [env.data.input, plural(env.data.rows, "row")].filter(Boolean).map((s) => line(s!)).join(": ");
+    case "batch_progress":
+      return [plural(env.data.done, "row") + " done", line(env.data.stopping ?? "")].filter(Boolean).join(": ");
+    case "batch_row_rejected":
+      return `row ${line(env.data.row_id, 60)}: ${line(env.data.message, 120)}`;
+    case "batch_ended":
+      return [env.data.status, line(env.data.reason ?? "")].filter(Boolean).join(": ");
     case "limit_reached":
       return `${env.data.limit} ${env.data.value}: ${line(env.data.consequence, 120)}`;
   }

@@ -48,6 +48,97 @@ export interface Early {
   extra?: unknown;
 }
 
+export interface BatchEnded {
+  done: number;
+  completed: number;
+  degraded: number;
+  failed: number;
+  running: number;
+  tokens: number;
+  cost_usd: number | null;
+  elapsed_ms: number;
+  rows_per_second: number;
+  left_ms?: number;
+  projected_cost_usd?: number;
+  causes?: BatchCause[];
+  slowest?: BatchRowUnderWay[];
+  limiters?: BatchLimiter[];
+  status: string;
+  reason?: string;
+  left: number;
+}
+
+export interface BatchCause {
+  code: string;
+  status: string;
+  count: number;
+  row_id: string;
+  run_id?: string;
+  message: string;
+}
+
+export interface BatchRowUnderWay {
+  row_id: string;
+  index: number;
+  run_id: string;
+  elapsed_ms: number;
+  doing?: string;
+}
+
+export interface BatchLimiter {
+  endpoint: string;
+  limit: number;
+  in_flight: number;
+  waiting: number;
+  requests_per_minute?: number;
+  tokens_per_minute?: number;
+  held_back_ms?: number;
+}
+
+export interface BatchProgress {
+  done: number;
+  completed: number;
+  degraded: number;
+  failed: number;
+  running: number;
+  tokens: number;
+  cost_usd: number | null;
+  elapsed_ms: number;
+  rows_per_second: number;
+  left_ms?: number;
+  projected_cost_usd?: number;
+  causes?: BatchCause[];
+  slowest?: BatchRowUnderWay[];
+  limiters?: BatchLimiter[];
+  stopping?: string;
+}
+
+export interface BatchRowRejected {
+  row_id: string;
+  index: number;
+  line?: number;
+  code: string;
+  message: string;
+}
+
+export interface BatchStarted {
+  input?: string;
+  output?: string;
+  team: string;
+  models: string[] | null;
+  solo?: boolean;
+  simulated?: boolean;
+  rows: number;
+  concurrency: number;
+  max_cost_usd?: number;
+  max_tokens?: number;
+  max_failures?: string;
+  resumed?: boolean;
+  attempt?: number;
+  owner: string;
+  binary_version?: string;
+}
+
 export interface CancelRequested {
   reason?: string;
 }
@@ -251,6 +342,7 @@ export interface WorkflowStarted {
   config?: unknown;
   solo?: boolean;
   simulated?: boolean;
+  batch?: BatchRow;
   binary_version?: string;
 }
 
@@ -258,6 +350,13 @@ export interface AgentCard {
   id: string;
   display_name: string;
   models: string[] | null;
+}
+
+export interface BatchRow {
+  batch_id: string;
+  row_id: string;
+  index: number;
+  attempt?: number;
 }
 
 export interface RunSummary {
@@ -273,6 +372,7 @@ export interface RunSummary {
   started_at: string;
   updated_at: string;
   simulated?: boolean;
+  batch?: BatchRow;
   request: string;
   answer?: string;
   tasks: number;
@@ -281,6 +381,37 @@ export interface RunSummary {
   cost_usd: number | null;
   model_calls: number;
   first_seq: number;
+  last_seq: number;
+}
+
+export interface BatchSummary {
+  tenant_id: string;
+  batch_id: string;
+  input?: string;
+  output?: string;
+  team: string;
+  models?: string[];
+  solo?: boolean;
+  simulated?: boolean;
+  rows: number;
+  status: string;
+  reason?: string;
+  started_at: string;
+  updated_at: string;
+  done: number;
+  completed: number;
+  degraded: number;
+  failed: number;
+  running: number;
+  tokens: number;
+  cost_usd: number | null;
+  elapsed_ms: number;
+  rows_per_second: number;
+  left_ms?: number;
+  projected_cost_usd?: number;
+  causes?: BatchCause[];
+  slowest?: BatchRowUnderWay[];
+  limiters?: BatchLimiter[];
   last_seq: number;
 }
 
@@ -295,6 +426,10 @@ export type Envelope =
   | (Place & { type: "agent_finished"; data: AgentFinished })
   | (Place & { type: "agent_message"; data: AgentMessage })
   | (Place & { type: "agent_started"; data: AgentStarted })
+  | (Place & { type: "batch_ended"; data: BatchEnded })
+  | (Place & { type: "batch_progress"; data: BatchProgress })
+  | (Place & { type: "batch_row_rejected"; data: BatchRowRejected })
+  | (Place & { type: "batch_started"; data: BatchStarted })
   | (Place & { type: "cancel_requested"; data: CancelRequested })
   | (Place & { type: "dispatch_refused"; data: DispatchRefused })
   | (Place & { type: "document_updated"; data: DocumentUpdated })

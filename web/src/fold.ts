@@ -55,7 +55,7 @@ export class Run {
       tenant_id: env.tenant_id, thread_id: env.thread_id, run_id: env.run_id, team: started.team, status: "running",
       started_at: env.time, updated_at: env.time, request: started.message, tasks: 0, finished_tasks: 0,
       usage: { input_tokens: 0, output_tokens: 0 }, cost_usd: 0, model_calls: 0, first_seq: env.seq, last_seq: env.seq,
-      models, solo: started.solo, simulated: started.simulated,
+      models, solo: started.solo, simulated: started.simulated, batch: started.batch,
     };
   }
 

@@ -305,7 +305,8 @@ var fold = (() => {
         last_seq: env.seq,
         models,
         solo: started.solo,
-        simulated: started.simulated
+        simulated: started.simulated,
+        batch: started.batch
       };
     }
     // clone gives a run of its own in the same state. What no event changes is shared.

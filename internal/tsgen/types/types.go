@@ -31,6 +31,7 @@ func Generate() ([]byte, error) {
 		fmt.Fprintf(&union, "\n  | (Place & { type: %q; data: %s })", kind, payload.Name())
 	}
 	g.declare(reflect.TypeFor[events.RunSummary]())
+	g.declare(reflect.TypeFor[events.BatchSummary]())
 	g.declare(reflect.TypeFor[document.Section]())
 	var out bytes.Buffer
 	out.WriteString(header)

@@ -1,0 +1,51 @@
+package events
+
+import "time"
+
+// BatchSummary is one line of a listing of batches: a fold over the batch's own
+// thread that every log keeps beside the events. batch_started opens it.
+type BatchSummary struct {
+	Tenant    TenantID `json:"tenant_id"`
+	Batch     BatchID  `json:"batch_id"`
+	Input     string   `json:"input,omitempty"`
+	Output    string   `json:"output,omitempty"`
+	Team      string   `json:"team"`
+	Models    []string `json:"models,omitempty"`
+	Solo      bool     `json:"solo,omitempty"`
+	Simulated bool     `json:"simulated,omitempty"`
+	// Rows is the number of rows, 0 where nobody knows.
+	Rows int `json:"rows"`
+	// Status is "running" from batch_started to batch_ended, whose status it then is.
+	Status Status `json:"status"`
+	// Reason says why rows are left, or why no more are started.
+	Reason string `json:"reason,omitempty"`
+	// Start is when the first call of the batch began, Updated the time of the newest
+	// event.
+	Start   time.Time `json:"started_at"`
+	Updated time.Time `json:"updated_at"`
+	BatchFigures
+	LastSeq Seq `json:"last_seq"`
+}
+
+// Apply folds one event of the batch's thread into the summary. Events of other kinds
+// count for nothing.
+func (s *BatchSummary) Apply(env Envelope) {
+	switch e := env.Data.(type) {
+	case BatchStarted:
+		s.start(env, e)
+	case BatchProgress:
+		s.BatchFigures, s.Reason = e.BatchFigures, e.Stopping
+	case BatchEnded:
+		s.BatchFigures, s.Status, s.Reason = e.BatchFigures, e.Status, e.Reason
+	}
+	s.LastSeq, s.Updated = env.Seq, env.Time
+}
+
+func (s *BatchSummary) start(env Envelope, e BatchStarted) {
+	if s.Start.IsZero() {
+		zero := 0.0
+		s.Tenant, s.Batch, s.Start, s.CostUSD = env.Tenant, BatchID(env.Thread), env.Time, &zero
+	}
+	s.Input, s.Output, s.Team, s.Models, s.Solo, s.Simulated = e.Input, e.Output, e.Team, e.Models, e.Solo, e.Simulated
+	s.Rows, s.Status, s.Reason = e.Rows, StatusRunning, ""
+}
