@@ -4,10 +4,15 @@
 import { signal } from "@preact/signals";
 import { describe, group } from "./describe";
 import type { Envelope } from "./events";
-import type { RunView } from "./run";
 
 // sliceMs is what a search takes of one frame.
 const sliceMs = 8;
+
+// Searched is the run whose events are searched.
+interface Searched {
+  readonly id: string;
+  readonly events: readonly Envelope[];
+}
 
 export class LogFilter {
   // rows are the seqs that pass, in order; found counts changes of them.
@@ -20,7 +25,7 @@ export class LogFilter {
   private words = "";
   private frame = 0;
 
-  constructor(private readonly view: RunView) {}
+  constructor(private readonly run: Searched) {}
 
   // set changes what passes: groups that are hidden, an agent, words.
   set(hidden: string, agent: string, words: string): void {
@@ -37,12 +42,12 @@ export class LogFilter {
   }
 
   get done(): boolean {
-    return this.next >= this.view.events.length;
+    return this.next >= this.run.events.length;
   }
 
   private search = (): void => {
     const end = performance.now() + sliceMs;
-    const all = this.view.events;
+    const all = this.run.events;
     const before = this.rows.length;
     while (this.next < all.length) {
       const env = all[this.next++];
@@ -61,7 +66,7 @@ export class LogFilter {
   };
 
   private passes(env: Envelope): boolean {
-    if (env.run_id !== this.view.id) return false;
+    if (env.run_id !== this.run.id) return false;
     if (this.hidden.size > 0 && this.hidden.has(group(env))) return false;
     if (this.agent && (env.agent ?? "") !== this.agent) return false;
     return !this.words || `${env.seq} ${env.type} ${env.agent ?? ""} ${describe(env)}`.toLowerCase().includes(this.words);
