@@ -44,7 +44,7 @@ long as the run did, with 10 a tenth of that; by default it does not wait at all
 }
 
 // replayInBrowser shows a file, else a run of the store, on the dashboard.
-func (a *app) replayInBrowser(ctx context.Context, name string, f watchFlags, speed float64) (err error) {
+func (a *app) replayInBrowser(ctx context.Context, name string, f watchFlags, speed float64) error {
 	file, err := os.Open(name)
 	if err == nil {
 		defer func() { _ = file.Close() }()
@@ -57,6 +57,13 @@ func (a *app) replayInBrowser(ctx context.Context, name string, f watchFlags, sp
 	if !errors.Is(err, fs.ErrNotExist) {
 		return usage(err)
 	}
+	return a.withStored(ctx, name, func(log events.Log, run events.RunSummary) error {
+		return a.showFile(ctx, web.Config{Log: log}, string(run.Run), f, speed)
+	})
+}
+
+// withStored opens the store for a run of it that was named where a file could be.
+func (a *app) withStored(ctx context.Context, name string, do func(events.Log, events.RunSummary) error) (err error) {
 	log, err := a.existingStore(ctx)
 	if errors.Is(err, errNoStore) {
 		return usage(fmt.Errorf("there is no file %s, and no store %s to look for a run in", name, a.storePath()))
@@ -69,7 +76,7 @@ func (a *app) replayInBrowser(ctx context.Context, name string, f watchFlags, sp
 	if err != nil {
 		return err
 	}
-	return a.showFile(ctx, web.Config{Log: log}, string(run.Run), f, speed)
+	return do(log, run)
 }
 
 func (a *app) replay(ctx context.Context, name string, speed float64) error {
@@ -102,7 +109,7 @@ func (a *app) replayView() view {
 
 // eachRecorded goes over the events of a file, of standard input, else of a run in the
 // store.
-func (a *app) eachRecorded(ctx context.Context, name string, do func(events.Envelope) error) (err error) {
+func (a *app) eachRecorded(ctx context.Context, name string, do func(events.Envelope) error) error {
 	if name == "-" {
 		return eachLine(a.in, "standard input", do)
 	}
@@ -114,19 +121,9 @@ func (a *app) eachRecorded(ctx context.Context, name string, do func(events.Enve
 	if !errors.Is(err, fs.ErrNotExist) {
 		return usage(err)
 	}
-	log, err := a.existingStore(ctx)
-	if errors.Is(err, errNoStore) {
-		return usage(fmt.Errorf("there is no file %s, and no store %s to look for a run in", name, a.storePath()))
-	}
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, log.Close()) }()
-	run, err := a.findRun(ctx, log, name)
-	if err != nil {
-		return err
-	}
-	return eachEvent(ctx, log, run, do)
+	return a.withStored(ctx, name, func(log events.Log, run events.RunSummary) error {
+		return eachEvent(ctx, log, run, do)
+	})
 }
 
 // maxLineBytes bounds a line of a recorded log: a reply and its arguments at their
