@@ -40,7 +40,7 @@ func (p Price) Cost(u events.Usage) float64 {
 
 // Prices is a table of prices. It is read-only and safe for concurrent use.
 type Prices struct {
-	// AsOf is the day the table was last compared with the providers' lists.
+	// AsOf is the day of the public price data that the table was last compared with.
 	AsOf   string
 	models map[string]Price
 }
@@ -57,7 +57,7 @@ var DefaultPrices = sync.OnceValue(func() *Prices {
 	return p
 })
 
-// ParsePrices reads a table: {"as_of": "2025-12-01", "models": {"openai/gpt-5":
+// ParsePrices reads a table: {"as_of": "2026-07-24", "models": {"openai/gpt-5":
 // {"input": 1.25, "cached_input": 0.125, "output": 10, "window": 400000}}}. A name is
 // "provider/model", "provider/*" for all models of a provider, or a model alone.
 func ParsePrices(data []byte) (*Prices, error) {
