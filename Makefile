@@ -8,7 +8,7 @@ KILLS ?= 200
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## build the binary into bin/
@@ -60,6 +60,10 @@ bench: ## overhead, critical path and memory of whole runs and batches, beside a
 .PHONY: bench-limits
 bench-limits: ## rate limits as a server sees them: seven minutes
 	$(GO) test -run '^$$' -bench Limits -benchtime $(BENCHTIME) -timeout 30m ./internal/bench
+
+.PHONY: bench-sockets
+bench-sockets: ## from the commit to 100 viewers, in one process and across two, beside a bare broadcast
+	$(GO) test -run '^$$' -bench '^BenchmarkSockets$$' -benchtime $(BENCHTIME) ./web
 
 .PHONY: soak
 soak: ## what takes minutes: kill -9 at KILLS random moments, the memory of 100,000 rows

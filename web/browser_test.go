@@ -23,6 +23,13 @@ import (
 
 // TestMain ends the shared browser before it looks for goroutines that were left.
 func TestMain(m *testing.M) {
+	if path := os.Getenv(driverEnv); path != "" {
+		if err := driveForOthers(path); err != nil {
+			fmt.Fprintln(os.Stderr, "the driving process:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	goleak.VerifyTestMain(endBrowser{m}, goleak.IgnoreTopFunction("os/exec.(*Cmd).watchCtx.func1"))
 }
 

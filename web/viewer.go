@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"fmt"
+	"math"
 	"net/http"
 	"strconv"
 	"time"
@@ -37,10 +38,12 @@ func (s *Server) stream(ctx context.Context, key events.ThreadKey, after events.
 	shown := 0
 	for first := true; ; first = false {
 		now := f.now()
-		if first || now.head > after {
-			if err := s.catchUp(ctx, f, &after, out); err != nil {
-				return err
-			}
+		until := now.head
+		if first { // the follower may have begun behind this viewer's place
+			until = math.MaxInt64
+		}
+		if err := s.catchUp(ctx, f, &after, until, out); err != nil {
+			return err
 		}
 		if now.version != shown {
 			shown = now.version
@@ -57,9 +60,10 @@ func (s *Server) stream(ctx context.Context, key events.ThreadKey, after events.
 	}
 }
 
-// catchUp sends what there is after that seq.
-func (s *Server) catchUp(ctx context.Context, f *feed, after *events.Seq, out sink) error {
-	for {
+// catchUp sends what there is after that seq, up to until: a viewer who has what the
+// follower has seen asks the log no more.
+func (s *Server) catchUp(ctx context.Context, f *feed, after *events.Seq, until events.Seq, out sink) error {
+	for *after < until {
 		batch, err := f.read(ctx, *after)
 		if err != nil || len(batch) == 0 {
 			return err
@@ -71,6 +75,7 @@ func (s *Server) catchUp(ctx context.Context, f *feed, after *events.Seq, out si
 		s.metrics.sent.Add(float64(len(batch)))
 		*after = batch[len(batch)-1].Seq
 	}
+	return nil
 }
 
 // pause waits until there may be something to send.

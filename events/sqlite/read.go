@@ -77,6 +77,9 @@ func (l *Log) ReadEncoded(
 	}
 }
 
+// readPage reads one page. It says LIMIT ? + 0, as every query here: SQLite looks into
+// a plain LIMIT ? when it plans, and so would plan anew each time it is bound, which
+// takes longer than to read a few events.
 func (l *Log) readPage(
 	ctx context.Context, key events.ThreadKey, after events.Seq, want int, page []events.Encoded,
 ) ([]events.Encoded, error) {
@@ -84,7 +87,7 @@ func (l *Log) readPage(
 	err := l.read(ctx, func(c *conn) error {
 		return c.query(`SELECT seq, body FROM events
 			WHERE thread_no = (SELECT thread_no FROM threads WHERE tenant = ? AND thread = ?) AND seq > ?
-			ORDER BY seq LIMIT ?`,
+			ORDER BY seq LIMIT ? + 0`,
 			[]any{string(key.Tenant), string(key.Thread), int64(after), int64(want)},
 			func(row []driver.Value) (bool, error) {
 				body := row[1].([]byte)
@@ -187,10 +190,10 @@ type position struct {
 }
 
 func (l *Log) readPositions(ctx context.Context, tenant events.TenantID, after int64) (page []position, err error) {
-	query, args := `SELECT pos, body FROM events WHERE pos > ? ORDER BY pos LIMIT ?`, []any{after, int64(pageEvents)}
+	query, args := `SELECT pos, body FROM events WHERE pos > ? ORDER BY pos LIMIT ? + 0`, []any{after, int64(pageEvents)}
 	if tenant != "" {
 		query = `SELECT e.pos, e.body FROM events e CROSS JOIN threads t ON t.thread_no = e.thread_no
-			WHERE e.pos > ? AND t.tenant = ? ORDER BY e.pos LIMIT ?`
+			WHERE e.pos > ? AND t.tenant = ? ORDER BY e.pos LIMIT ? + 0`
 		args = []any{after, string(tenant), int64(pageEvents)}
 	}
 	size := 0

@@ -48,7 +48,7 @@ func runsQuery(query events.RunQuery) (sql string, args []any) {
 	if limit <= 0 {
 		limit = events.DefaultRunsLimit
 	}
-	sql = "SELECT thread_no, summary FROM runs WHERE " + strings.Join(where, " AND ") + " ORDER BY run_id DESC LIMIT ?"
+	sql = "SELECT thread_no, summary FROM runs WHERE " + strings.Join(where, " AND ") + " ORDER BY run_id DESC LIMIT ? + 0"
 	return sql, append(args, int64(limit))
 }
 
