@@ -3,9 +3,12 @@
 
 import { signal } from "@preact/signals";
 
+export type Place = "runs" | "run" | "batches" | "batch";
+
 export interface Address {
-  // run is the run that is shown; "" is the list of runs.
-  run: string;
+  place: Place;
+  // id is the run or batch that is shown; "" in the lists.
+  id: string;
   params: Map<string, string>;
 }
 
@@ -17,19 +20,22 @@ window.addEventListener("hashchange", () => {
 
 function parse(hash: string): Address {
   const [path, query] = hash.replace(/^#/, "").split("?", 2);
-  const match = /^\/runs\/([^/]+)$/.exec(path);
-  let run = "";
+  const params = new Map(new URLSearchParams(query ?? ""));
+  const match = /^\/(runs|batches)(?:\/([^/]+))?$/.exec(path);
+  const list = match?.[1] === "batches" ? "batches" : "runs";
   try {
-    run = match ? decodeURIComponent(match[1]) : "";
+    const id = decodeURIComponent(match?.[2] ?? "");
+    return { place: id === "" ? list : list === "batches" ? "batch" : "run", id, params };
   } catch {
-    // A mangled link leads to the list.
+    return { place: list, id: "", params }; // a mangled link leads to the list
   }
-  return { run, params: new Map(new URLSearchParams(query ?? "")) };
 }
+
+const paths: Record<Place, string> = { runs: "/", run: "/runs/", batches: "/batches", batch: "/batches/" };
 
 function write(a: Address): string {
   const query = new URLSearchParams([...a.params].filter(([, value]) => value !== "")).toString();
-  return "#" + (a.run ? "/runs/" + encodeURIComponent(a.run) : "/") + (query ? "?" + query : "");
+  return "#" + paths[a.place] + encodeURIComponent(a.id) + (query ? "?" + query : "");
 }
 
 export function param(name: string): string {
@@ -43,15 +49,19 @@ export function setParams(changes: Record<string, string>): void {
     if (value) params.set(name, value);
     else params.delete(name);
   }
-  const next = { run: address.peek().run, params };
+  const next = { ...address.peek(), params };
   address.value = next;
   history.replaceState(null, "", write(next));
 }
 
-export function runLink(run: string): string {
-  return write({ run, params: new Map() });
+export function link(place: Place, id = "", params: Record<string, string> = {}): string {
+  return write({ place, id, params: new Map(Object.entries(params)) });
 }
 
-export function go(run: string): void {
-  location.hash = write({ run, params: new Map() });
+export function runLink(run: string): string {
+  return link("run", run);
+}
+
+export function go(place: Place, id = ""): void {
+  location.hash = link(place, id);
 }

@@ -33,7 +33,7 @@ function open(id: string): void {
   getJSON<{ run_id: string; thread_id: string }>("/api/v1/runs/" + encodeURIComponent(id)).then(
     (run) => {
       if (view.peek() !== next) return;
-      if (run.run_id !== id) go(run.run_id);
+      if (run.run_id !== id) go("run", run.run_id);
       else next.follow(run.thread_id);
     },
     (err: unknown) => {
@@ -45,11 +45,11 @@ function open(id: string): void {
 }
 
 function start(): void {
-  if (embedded !== null && !address.peek().run) {
+  if (embedded !== null && !address.peek().id) {
     const first = embedded.split("\n").find(Boolean);
     if (first) location.replace(runLink((JSON.parse(first) as { run_id: string }).run_id));
   }
-  effect(() => open(address.value.run));
+  effect(() => open(address.value.id));
 }
 
 function Header() {
@@ -59,7 +59,7 @@ function Header() {
       <a class="brand" href={embedded === null ? "#/" : undefined}>convene</a>
       {embedded === null && (
         <nav aria-label="Main">
-          <a href="#/" aria-current={address.value.run ? undefined : "page"}>Runs</a>
+          <a href="#/" aria-current={address.value.id ? undefined : "page"}>Runs</a>
         </nav>
       )}
       <span class="fill" />
@@ -79,7 +79,7 @@ function App() {
         <main id="main" tabIndex={-1} class="message"><h1>This run cannot be shown</h1><p>{problem.value}</p><p><a href="#/">All runs</a></p></main>
       ) : view.value ? (
         <RunPage key={view.value.id} view={view.value} file={embedded !== null} />
-      ) : address.value.run ? (
+      ) : address.value.id ? (
         <main id="main" tabIndex={-1} class="message"><p>Loading …</p></main>
       ) : (
         <RunsPage />

@@ -70,7 +70,7 @@ export function onKey(event: KeyboardEvent, view: RunView | null): void {
   const writing = /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) && (target as HTMLInputElement).type !== "range";
   if (event.key === "Escape") {
     if (writing) target.blur();
-    else if (address.peek().run) setParams({ sel: "" });
+    else if (address.peek().id) setParams({ sel: "" });
     return;
   }
   if (writing) return;
@@ -85,7 +85,7 @@ export function onKey(event: KeyboardEvent, view: RunView | null): void {
 const common: Record<string, () => void> = {
   "?": () => (helpOpen.value = true),
   "/": () => focus("[data-search]"),
-  g: () => go(""),
+  g: () => go("runs"),
   d: cycleTheme,
 };
 

@@ -144,7 +144,7 @@ function ForkForm({ view, path }: { view: RunView; path: string }) {
     });
     if (begun) {
       forking.value = false;
-      go(begun.run_id);
+      go("run", begun.run_id);
     }
   };
   return (

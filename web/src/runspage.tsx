@@ -155,7 +155,7 @@ function StartForm({ teams }: { teams: Team[] }) {
         request: data.get("request"), team: data.get("team") || undefined, model: data.get("model") || undefined,
       });
       form.current?.reset();
-      if (!address.peek().run) go(begun.run_id);
+      if (!address.peek().id) go("run", begun.run_id);
     } catch (err) {
       refused.value = (err as Error).message;
     } finally {

@@ -1,14 +1,15 @@
 // The timeline: a lane for each agent, drawn on a canvas because there may be a
-// hundred thousand stretches, and the scrubber that chooses the moment.
+// hundred thousand stretches, above the scrubber that chooses the moment.
 
 import { useEffect, useRef } from "preact/hooks";
 import { param, setParams } from "./address";
 import { tick } from "./clock";
 import { over, type Run } from "./fold";
-import { duration, exact, plural, precise } from "./format";
+import { duration, plural, precise } from "./format";
 import { zoomBy } from "./keys";
 import type { Lane, Scale, Stretch, Work } from "./lanes";
 import type { RunView } from "./run";
+import { Scrubber } from "./scrubber";
 import { theme } from "./theme";
 
 const laneHeight = 20;
@@ -53,7 +54,6 @@ export function Timeline({ view, run }: { view: RunView; run: Run }) {
   };
   const height = axisHeight + lanes.length * laneHeight;
   const place = (scale.at(moment) - from) / (to - from);
-  const offset = moment - Date.parse(run.summary.started_at);
   return (
     <section class="pane timeline" aria-labelledby="timeline-title">
       <h2 id="timeline-title" class="sr">Timeline</h2>
@@ -72,7 +72,7 @@ export function Timeline({ view, run }: { view: RunView; run: Run }) {
             onClick={(e) => {
               const { stretch, time } = pointed(e);
               if (stretch) setParams({ sel: "event:" + stretch.seq });
-              view.move(seqAt(view, stretch ? Math.max(stretch.end || time, stretch.start) : time));
+              view.move(view.seqAt(stretch ? Math.max(stretch.end || time, stretch.start) : time));
             }}
             onWheel={(e) => {
               const box = e.currentTarget.getBoundingClientRect();
@@ -88,36 +88,9 @@ export function Timeline({ view, run }: { view: RunView; run: Run }) {
           <div class="moment-line" hidden={place < 0 || place > 1} style={{ left: `${place * 100}%` }} />
         </div>
       </div>
-      <div class="scrubber">
-        <button type="button" onClick={() => view.step(-1)} disabled={view.at.value <= view.first} aria-label="One event back">◀</button>
-        <input
-          type="range" min={view.first} max={view.last} value={view.at.value} aria-label="Moment, by event"
-          aria-valuetext={`event ${view.at.value} of ${view.last}, at ${duration(offset)}`}
-          onInput={(e) => {
-            view.playing.value = false;
-            view.move(Number(e.currentTarget.value));
-          }}
-        />
-        <button type="button" onClick={() => view.step(1)} disabled={view.following.value} aria-label="One event on">▶</button>
-        <button type="button" class="play" onClick={() => view.play()} aria-pressed={view.playing.value}>{view.playing.value ? "Pause" : "Play"}</button>
-        <label>
-          <span class="sr">Speed</span>
-          <select value={param("speed") || "1"} onChange={(e) => setParams({ speed: e.currentTarget.value === "1" ? "" : e.currentTarget.value })}>
-            {speeds(param("speed")).map((s) => <option key={s} value={s}>{s}×</option>)}
-          </select>
-        </label>
-        <span class="num moment" title={exact(view.events[view.at.value - 1]?.time ?? "")}>seq {view.at.value} · {duration(offset)}</span>
-        <button type="button" class="live" aria-pressed={view.following.value} onClick={() => view.step(Infinity)}>{view.running() && view.state.value === "open" ? "live ●" : "newest"}</button>
-      </div>
+      <Scrubber view={view} offset={moment - Date.parse(run.summary.started_at)} />
     </section>
   );
-}
-
-// speeds are those to choose from, with the one that a link asks for.
-function speeds(wanted: string): string[] {
-  const all = ["0.5", "1", "2", "5", "10", "60"];
-  if (parseFloat(wanted) > 0 && !all.includes(wanted)) all.push(wanted);
-  return all.sort((a, b) => parseFloat(a) - parseFloat(b));
 }
 
 function summary(run: Run, view: RunView): string {
@@ -149,18 +122,6 @@ function pan(by: number): void {
   const [from, to] = zoom();
   const left = Math.min(1 - (to - from), Math.max(0, from + by));
   setZoom(left, left + (to - from));
-}
-
-// seqAt is the last event of the run up to a time.
-function seqAt(view: RunView, time: number): number {
-  let low = view.first;
-  let high = view.last;
-  while (low < high) {
-    const mid = (low + high + 1) >> 1;
-    if (Date.parse(view.events[mid - 1].time) <= time) low = mid;
-    else high = mid - 1;
-  }
-  return low;
 }
 
 function hit(lane: Lane, time: number, scale: Scale, pixel: number, now: number): Stretch | undefined {
