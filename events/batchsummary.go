@@ -2,8 +2,9 @@ package events
 
 import "time"
 
-// BatchSummary is one line of a listing of batches: a fold over the batch's own
-// thread that every log keeps beside the events. batch_started opens it.
+// BatchSummary is one line of a listing of batches: a fold over the events of the
+// batch's thread that belong to no run, which every log keeps beside the events.
+// batch_started opens it.
 type BatchSummary struct {
 	Tenant    TenantID `json:"tenant_id"`
 	Batch     BatchID  `json:"batch_id"`
@@ -27,8 +28,8 @@ type BatchSummary struct {
 	LastSeq Seq `json:"last_seq"`
 }
 
-// Apply folds one event of the batch's thread into the summary. Events of other kinds
-// count for nothing.
+// Apply folds one event of the batch's thread into the summary. Of events of other
+// kinds place and time alone count.
 func (s *BatchSummary) Apply(env Envelope) {
 	switch e := env.Data.(type) {
 	case BatchStarted:
@@ -46,6 +47,13 @@ func (s *BatchSummary) start(env Envelope, e BatchStarted) {
 		zero := 0.0
 		s.Tenant, s.Batch, s.Start, s.CostUSD = env.Tenant, BatchID(env.Thread), env.Time, &zero
 	}
+	// What is of the call before, and not of the whole batch.
+	s.Running, s.ElapsedMS, s.RowsPerSecond, s.LeftMS, s.Slowest, s.Limiters = 0, 0, 0, 0, nil, nil
 	s.Input, s.Output, s.Team, s.Models, s.Solo, s.Simulated = e.Input, e.Output, e.Team, e.Models, e.Solo, e.Simulated
 	s.Rows, s.Status, s.Reason = e.Rows, StatusRunning, ""
+}
+
+// Searched gives the texts that [BatchQuery.Search] looks into.
+func (s *BatchSummary) Searched() []string {
+	return []string{s.Input, s.Output, s.Team, string(s.Batch)}
 }

@@ -59,12 +59,19 @@ type Log interface {
 	// those of one thread in order.
 	Tail(ctx context.Context, filter TailFilter, cursor Cursor) iter.Seq2[TailItem, error]
 
-	// Runs lists runs, newest first.
+	// Runs lists runs, newest first unless the query says otherwise.
 	Runs(ctx context.Context, query RunQuery) ([]RunSummary, error)
 
 	// FindRun gives the run with that id, or whose id starts so if only one does.
 	// [ErrNotFound] or [ErrAmbiguous] otherwise.
 	FindRun(ctx context.Context, tenant TenantID, idOrPrefix string) (RunSummary, error)
+
+	// Batches lists batches, newest first.
+	Batches(ctx context.Context, query BatchQuery) ([]BatchSummary, error)
+
+	// FindBatch gives the batch with that id, or whose id starts so if only one does.
+	// [ErrNotFound] or [ErrAmbiguous] otherwise.
+	FindBatch(ctx context.Context, tenant TenantID, idOrPrefix string) (BatchSummary, error)
 
 	// Holder says who holds the thread; "" where nobody alive does.
 	Holder(ctx context.Context, key ThreadKey) (Owner, time.Time, error)
@@ -77,7 +84,7 @@ type Log interface {
 // Errors of a [Log] that callers branch on.
 var (
 	ErrNotFound  = errors.New("not found")
-	ErrAmbiguous = errors.New("more than one run id starts so")
+	ErrAmbiguous = errors.New("more than one id starts so")
 	ErrFenced    = errors.New("the thread was taken over by another process")
 	ErrConflict  = errors.New("the thread has newer events")
 	ErrHeld      = errors.New("the thread is held by another process")
@@ -137,17 +144,39 @@ type TailItem struct {
 type RunQuery struct {
 	Tenant TenantID
 	Thread ThreadID
+	// Batch lists the runs of one batch's rows. Their ids sort as the rows do.
+	Batch  BatchID
 	Status []Status
-	// Search is matched against request and answer, without regard to case.
+	// Search is matched against request and answer, and the id of a batch's row, without
+	// regard to case.
 	Search string
-	// Before gives runs with an id below it, for paging: ids sort by start.
-	Before RunID
+	// OldestFirst turns the order of the listing round: a batch's rows come as they
+	// stand in its input.
+	OldestFirst bool
+	// Before gives runs with an id below it, After those with one above it, for paging:
+	// ids sort by start. After the last of a page that is oldest first comes the next.
+	Before, After RunID
 	// Limit is the number of runs at most. Defaults to [DefaultRunsLimit].
 	Limit int
 }
 
-// DefaultRunsLimit is how many runs [Log.Runs] lists unasked: a screen or two.
+// DefaultRunsLimit is how many runs [Log.Runs], and batches [Log.Batches], lists
+// unasked: a screen or two.
 const DefaultRunsLimit = 50
+
+// BatchQuery narrows [Log.Batches]. Zero fields do not narrow: without a tenant the
+// listing goes over all of them, which is for operators alone.
+type BatchQuery struct {
+	Tenant TenantID
+	Status []Status
+	// Search is matched against input, output, team and id, without regard to case.
+	Search string
+	// Before gives batches that started before this one, for paging; none where there is
+	// no such batch.
+	Before BatchID
+	// Limit is the number of batches at most. Defaults to [DefaultRunsLimit].
+	Limit int
+}
 
 // readPage is how many events [Follow] reads at once: enough that a long thread
 // takes few reads, few enough that a reader holds little memory.

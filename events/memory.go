@@ -30,9 +30,11 @@ type memoryPlace struct {
 }
 
 type memoryThread struct {
-	key   ThreadKey
-	envs  []Envelope
-	runs  []*RunSummary
+	key  ThreadKey
+	envs []Envelope
+	runs []*RunSummary
+	// batch is set in the thread of a batch.
+	batch *BatchSummary
 	epoch Epoch
 	owner Owner
 	since time.Time
@@ -146,8 +148,13 @@ func (m *Memory) add(thread *memoryThread, envs []Envelope) error {
 	return nil
 }
 
-// summarize keeps the run's summary. It fails for no event that Stamp let pass.
+// summarize keeps the summary of the run, or of the batch. It fails for no event that
+// Stamp let pass.
 func (t *memoryThread) summarize(env Envelope) error {
+	if env.Run == "" {
+		t.summarizeBatch(env)
+		return nil
+	}
 	for _, summary := range t.runs {
 		if summary.Run == env.Run {
 			return summary.Apply(env)

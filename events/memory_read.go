@@ -126,12 +126,21 @@ func (m *Memory) Runs(ctx context.Context, query RunQuery) ([]RunSummary, error)
 			}
 		}
 	}
-	slices.SortFunc(found, func(a, b RunSummary) int { return cmp.Compare(b.Run, a.Run) })
-	limit := query.Limit
+	slices.SortFunc(found, func(a, b RunSummary) int {
+		if query.OldestFirst {
+			return cmp.Compare(a.Run, b.Run)
+		}
+		return cmp.Compare(b.Run, a.Run)
+	})
+	return firstOf(found, query.Limit), nil
+}
+
+// firstOf cuts a listing to its limit.
+func firstOf[T any](found []T, limit int) []T {
 	if limit <= 0 {
 		limit = DefaultRunsLimit
 	}
-	return found[:min(limit, len(found))], nil
+	return found[:min(limit, len(found))]
 }
 
 func (q RunQuery) matches(run *RunSummary, search string) bool {
@@ -139,11 +148,14 @@ func (q RunQuery) matches(run *RunSummary, search string) bool {
 	case q.Tenant != "" && q.Tenant != run.Tenant,
 		q.Thread != "" && q.Thread != run.Thread,
 		len(q.Status) > 0 && !slices.Contains(q.Status, run.Status),
-		q.Before != "" && run.Run >= q.Before:
+		q.Batch != "" && (run.Batch == nil || q.Batch != run.Batch.Batch),
+		q.Before != "" && run.Run >= q.Before,
+		q.After != "" && run.Run <= q.After:
 		return false
 	}
-	return search == "" || strings.Contains(strings.ToLower(run.Request), search) ||
-		strings.Contains(strings.ToLower(run.Answer), search)
+	return search == "" || slices.ContainsFunc(run.Searched(), func(text string) bool {
+		return strings.Contains(strings.ToLower(text), search)
+	})
 }
 
 // FindRun implements [Log].
@@ -169,17 +181,23 @@ func (m *Memory) FindRun(ctx context.Context, tenant TenantID, idOrPrefix string
 // PickRun chooses among the runs whose ids start with idOrPrefix, as
 // [Log.FindRun] promises: the one with just that id, else the only one.
 func PickRun(found []RunSummary, idOrPrefix string) (RunSummary, error) {
-	exact := slices.DeleteFunc(slices.Clone(found), func(run RunSummary) bool {
-		return string(run.Run) != idOrPrefix
-	})
+	run, err := pick(found, idOrPrefix, func(run RunSummary) string { return string(run.Run) })
+	if err != nil {
+		return run, fmt.Errorf("find run %q: %w", idOrPrefix, err)
+	}
+	return run, nil
+}
+
+func pick[T any](found []T, idOrPrefix string, id func(T) string) (one T, err error) {
+	exact := slices.DeleteFunc(slices.Clone(found), func(f T) bool { return id(f) != idOrPrefix })
 	if len(exact) > 0 {
 		found = exact
 	}
 	switch {
 	case len(found) == 0 || idOrPrefix == "":
-		return RunSummary{}, fmt.Errorf("find run %q: %w", idOrPrefix, ErrNotFound)
+		return one, ErrNotFound
 	case len(found) > 1:
-		return RunSummary{}, fmt.Errorf("find run %q: %w", idOrPrefix, ErrAmbiguous)
+		return one, ErrAmbiguous
 	}
 	return found[0], nil
 }

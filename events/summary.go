@@ -94,6 +94,15 @@ func (s *RunSummary) start(env Envelope, e WorkflowStarted) {
 	}
 }
 
+// Searched gives the texts that [RunQuery.Search] looks into.
+func (s *RunSummary) Searched() []string {
+	texts := []string{s.Request, s.Answer}
+	if s.Batch != nil {
+		texts = append(texts, s.Batch.Row)
+	}
+	return texts
+}
+
 // AddCost sums two costs; one unknown (nil) makes the sum unknown.
 func AddCost(a, b *float64) *float64 {
 	if a == nil || b == nil {

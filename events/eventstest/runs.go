@@ -232,6 +232,8 @@ func (f *fixture) everything(ctx context.Context, w *writer) map[string]error {
 	errs["wait"] = f.Wait(ctx, w.key, 0)
 	_, errs["runs"] = f.Runs(ctx, events.RunQuery{})
 	_, errs["find run"] = f.FindRun(ctx, w.key.Tenant, string(w.run))
+	_, errs["batches"] = f.Batches(ctx, events.BatchQuery{})
+	_, errs["find batch"] = f.FindBatch(ctx, w.key.Tenant, string(w.key.Thread))
 	_, _, errs["holder"] = f.Holder(ctx, w.key)
 	for _, err := range f.Tail(ctx, events.TailFilter{}, "") {
 		errs["tail"] = err

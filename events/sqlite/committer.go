@@ -61,7 +61,7 @@ type request struct {
 	// apply adds the change to the transaction; nil only looks for others' commits.
 	// A refusal concerns this request alone, and it has then changed nothing; a
 	// failure ends the transaction.
-	apply func(*batch) (refusal, failure error)
+	apply func(*transaction) (refusal, failure error)
 	// err is the outcome, written by the leader before it signals.
 	err error
 	// signal says that the request is committed or, if lead is set, that it is its
@@ -178,11 +178,11 @@ func (c *committer) transact(group []*request) (contended bool, err error) {
 	if err != nil {
 		return contended, storeError("commit to", c.path, err)
 	}
-	b := &batch{committer: c}
-	if err = b.fill(group); err == nil && b.changed {
+	tx := &transaction{committer: c}
+	if err = tx.fill(group); err == nil && tx.changed {
 		err = c.conn.exec("COMMIT")
 	}
-	if err != nil || !b.changed {
+	if err != nil || !tx.changed {
 		// After some failures, a full disk among them, sqlite has rolled back itself
 		// and this fails; either way no transaction is left open.
 		_ = c.conn.exec("ROLLBACK")
@@ -192,8 +192,8 @@ func (c *committer) transact(group []*request) (contended bool, err error) {
 		clear(c.threads)
 		return contended, storeError("commit to", c.path, err)
 	}
-	b.forget()
-	c.hub.wake(b.grown)
+	tx.forget()
+	c.hub.wake(tx.grown)
 	return contended, nil
 }
 

@@ -86,7 +86,7 @@ func (c *conn) named(args []any) []driver.NamedValue {
 	return c.args
 }
 
-// exec runs a statement. Arguments are int64, string or []byte.
+// exec runs a statement. Arguments are int64, string, []byte or nil.
 func (c *conn) exec(query string, args ...any) error {
 	_, err := c.run(query, args)
 	return err

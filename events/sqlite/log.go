@@ -45,7 +45,7 @@ var _ events.Log = (*Log)(nil)
 const MaxEventBytes = 32 << 20
 
 // submit hands a change to the committer and waits until it is durable.
-func (l *Log) submit(ctx context.Context, apply func(*batch) (refusal, failure error)) error {
+func (l *Log) submit(ctx context.Context, apply func(*transaction) (refusal, failure error)) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -62,19 +62,19 @@ func (l *Log) Claim(ctx context.Context, key events.ThreadKey, owner events.Owne
 	}
 	var epoch events.Epoch
 	var last end
-	err := l.submit(ctx, func(b *batch) (refusal, failure error) {
-		state, err := b.thread(key)
+	err := l.submit(ctx, func(tx *transaction) (refusal, failure error) {
+		state, err := tx.thread(key)
 		if err != nil {
 			return nil, err
 		}
 		if state == nil {
-			state, err = b.create(key)
+			state, err = tx.create(key)
 			if err != nil {
 				return nil, err
 			}
 		}
 		if state.owner != "" && !takeOver {
-			held, err := b.heldByOther(state, owner)
+			held, err := tx.heldByOther(state, owner)
 			if err != nil {
 				return nil, err
 			}
@@ -82,7 +82,7 @@ func (l *Log) Claim(ctx context.Context, key events.ThreadKey, owner events.Owne
 				return &events.HeldError{Owner: state.owner, Since: state.claimed}, nil
 			}
 		}
-		err = b.claim(state, owner)
+		err = tx.claim(state, owner)
 		epoch, last = state.epoch, end{state.last, state.lastTime}
 		return nil, err
 	})
@@ -94,47 +94,47 @@ func (l *Log) Claim(ctx context.Context, key events.ThreadKey, owner events.Owne
 }
 
 // create adds the row of a new thread.
-func (b *batch) create(key events.ThreadKey) (*threadState, error) {
-	no, err := b.conn.insert(`INSERT INTO threads (tenant, thread, epoch, owner, owner_file, claimed_ns)
+func (tx *transaction) create(key events.ThreadKey) (*threadState, error) {
+	no, err := tx.conn.insert(`INSERT INTO threads (tenant, thread, epoch, owner, owner_file, claimed_ns)
 		VALUES (?, ?, 0, '', '', 0)`, string(key.Tenant), string(key.Thread))
 	if err != nil {
 		return nil, err
 	}
-	b.changed = true
-	state := &threadState{key: key, no: no, generation: b.generation}
-	b.threads[key] = state
-	b.loaded = append(b.loaded, state)
+	tx.changed = true
+	state := &threadState{key: key, no: no, generation: tx.generation}
+	tx.threads[key] = state
+	tx.loaded = append(tx.loaded, state)
 	return state, nil
 }
 
 // heldByOther reports whether somebody alive other than owner holds the thread.
-func (b *batch) heldByOther(state *threadState, owner events.Owner) (bool, error) {
-	if state.ownerFile == b.owners.token {
+func (tx *transaction) heldByOther(state *threadState, owner events.Owner) (bool, error) {
+	if state.ownerFile == tx.owners.token {
 		return state.owner != owner, nil
 	}
-	return b.owners.alive(state.ownerFile)
+	return tx.owners.alive(state.ownerFile)
 }
 
 // claim gives the thread to owner under the next epoch.
-func (b *batch) claim(state *threadState, owner events.Owner) error {
+func (tx *transaction) claim(state *threadState, owner events.Owner) error {
 	state.epoch++
-	state.owner, state.ownerFile, state.claimed = owner, b.owners.token, time.Now().Round(0).UTC()
-	b.changed = true
-	return b.conn.exec(`UPDATE threads SET epoch = ?, owner = ?, owner_file = ?, claimed_ns = ? WHERE thread_no = ?`,
+	state.owner, state.ownerFile, state.claimed = owner, tx.owners.token, time.Now().Round(0).UTC()
+	tx.changed = true
+	return tx.conn.exec(`UPDATE threads SET epoch = ?, owner = ?, owner_file = ?, claimed_ns = ? WHERE thread_no = ?`,
 		int64(state.epoch), string(owner), state.ownerFile, state.claimed.UnixNano(), state.no)
 }
 
 // Release implements [events.Log].
 func (l *Log) Release(ctx context.Context, key events.ThreadKey, epoch events.Epoch) error {
-	err := l.submit(ctx, func(b *batch) (refusal, failure error) {
-		state, err := b.thread(key)
+	err := l.submit(ctx, func(tx *transaction) (refusal, failure error) {
+		state, err := tx.thread(key)
 		if err != nil || state == nil || state.epoch != epoch || state.owner == "" {
 			return nil, err
 		}
 		state.owner, state.ownerFile = "", ""
-		b.changed = true
-		b.loaded = append(b.loaded, state)
-		return nil, b.conn.exec(`UPDATE threads SET owner = '', owner_file = '' WHERE thread_no = ?`, state.no)
+		tx.changed = true
+		tx.loaded = append(tx.loaded, state)
+		return nil, tx.conn.exec(`UPDATE threads SET owner = '', owner_file = '' WHERE thread_no = ?`, state.no)
 	})
 	if err == nil {
 		l.mu.Lock()
@@ -161,8 +161,8 @@ func (l *Log) Append(
 			return err
 		}
 	}
-	err = l.submit(ctx, func(b *batch) (refusal, failure error) {
-		state, err := b.thread(key)
+	err = l.submit(ctx, func(tx *transaction) (refusal, failure error) {
+		state, err := tx.thread(key)
 		switch {
 		case err != nil:
 			return nil, err
@@ -173,7 +173,7 @@ func (l *Log) Append(
 		case len(envs) == 0:
 			return nil, nil
 		}
-		return nil, b.add(state, envs, bodies)
+		return nil, tx.add(state, envs, bodies)
 	})
 	if err == nil && len(envs) > 0 {
 		tip := envs[len(envs)-1]
@@ -235,15 +235,15 @@ func (l *Log) Post(ctx context.Context, key events.ThreadKey, env events.Envelop
 	if env.Data == nil || !events.Postable(env.Data.Kind()) {
 		return 0, fmt.Errorf("post to thread=%s: %w", key.Thread, events.ErrNotPosted)
 	}
-	err = l.submit(ctx, func(b *batch) (refusal, failure error) {
-		state, err := b.thread(key)
+	err = l.submit(ctx, func(tx *transaction) (refusal, failure error) {
+		state, err := tx.thread(key)
 		if err != nil {
 			return nil, err
 		}
 		if state == nil || state.last == 0 {
 			return fmt.Errorf("post to thread=%s: %w", key.Thread, events.ErrNotFound), nil
 		}
-		run, err := b.runOf(state, env)
+		run, err := tx.runOf(state, env)
 		if err != nil {
 			return nil, err
 		}
@@ -259,7 +259,7 @@ func (l *Log) Post(ctx context.Context, key events.ThreadKey, env events.Envelop
 			return err, nil
 		}
 		seq = envs[0].Seq
-		return nil, b.add(state, envs, bodies)
+		return nil, tx.add(state, envs, bodies)
 	})
 	if err != nil {
 		return 0, err

@@ -22,7 +22,7 @@ var migrations embed.FS
 const applicationID = 1668183662
 
 // newestSchema is the number of the last migration of this build.
-const newestSchema = 1
+const newestSchema = 2
 
 // prepareFile checks an existing file and brings it, or a fresh one, to the
 // newest schema. One process at a time does so.

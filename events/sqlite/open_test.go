@@ -111,7 +111,7 @@ func TestOpenRefuses(t *testing.T) {
 	require.ErrorContains(t, err, "--store")
 }
 
-func execute(t *testing.T, path, statement string) {
+func execute(t testing.TB, path, statement string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
 	require.NoError(t, err)

@@ -43,6 +43,29 @@ var children = map[string]func(context.Context, string) error{
 	"append": childAppend,
 	"post":   childPost,
 	"hold":   childHold,
+	"batch":  childBatch,
+}
+
+// childBatch tells of a batch's progress until it is killed.
+func childBatch(ctx context.Context, path string) error {
+	log, err := sqlite.Open(ctx, path)
+	if err != nil {
+		return err
+	}
+	key := events.ThreadKey{Tenant: events.LocalTenant, Thread: events.ThreadID(fmt.Sprintf("batch-%d", os.Getpid()))}
+	epoch, err := log.Claim(ctx, key, "child", false)
+	if err != nil {
+		return err
+	}
+	fmt.Println("batch", key.Thread)
+	var fact events.Event = events.BatchStarted{Rows: 1000}
+	for done := 0; ; done++ {
+		if err := log.Append(ctx, key, epoch, events.Seq(done), []events.Envelope{{Data: fact}}); err != nil {
+			return err
+		}
+		fmt.Println("acknowledged", done)
+		fact = events.BatchProgress{BatchFigures: events.BatchFigures{Done: done + 1}}
+	}
 }
 
 func childOpen(ctx context.Context, path string) error {

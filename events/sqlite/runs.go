@@ -21,35 +21,59 @@ func (l *Log) Runs(ctx context.Context, query events.RunQuery) (found []events.R
 }
 
 func runsQuery(query events.RunQuery) (sql string, args []any) {
-	where := []string{"TRUE"}
-	narrow := func(condition string, values ...any) {
-		where, args = append(where, condition), append(args, values...)
-	}
-	if query.Tenant != "" {
-		narrow("tenant = ?", string(query.Tenant))
-	}
+	l := newListing(query.Tenant, query.Status, query.Search)
 	if query.Thread != "" {
-		narrow("thread_no IN (SELECT thread_no FROM threads WHERE thread = ?)", string(query.Thread))
+		l.narrow("thread_no IN (SELECT thread_no FROM threads WHERE thread = ?)", string(query.Thread))
 	}
-	if len(query.Status) > 0 {
-		var statuses []any
-		for _, status := range query.Status {
-			statuses = append(statuses, string(status))
-		}
-		narrow("status IN (?"+strings.Repeat(", ?", len(statuses)-1)+")", statuses...)
+	order := "run_id DESC"
+	if query.OldestFirst {
+		order = "run_id"
 	}
-	if query.Search != "" {
-		narrow("instr(search, ?) > 0", strings.ToLower(query.Search))
+	if query.Batch != "" {
+		l.narrow("batch = ?", string(query.Batch))
 	}
 	if query.Before != "" {
-		narrow("run_id < ?", string(query.Before))
+		l.narrow("run_id < ?", string(query.Before))
 	}
-	limit := query.Limit
+	if query.After != "" {
+		l.narrow("run_id > ?", string(query.After))
+	}
+	return l.sql("SELECT thread_no, summary FROM runs", order, query.Limit)
+}
+
+// listing is a query under way, for a page of a table of summaries.
+type listing struct {
+	where []string
+	args  []any
+}
+
+func newListing(tenant events.TenantID, statuses []events.Status, search string) *listing {
+	l := &listing{where: []string{"TRUE"}}
+	if tenant != "" {
+		l.narrow("tenant = ?", string(tenant))
+	}
+	if len(statuses) > 0 {
+		var values []any
+		for _, status := range statuses {
+			values = append(values, string(status))
+		}
+		l.narrow("status IN (?"+strings.Repeat(", ?", len(values)-1)+")", values...)
+	}
+	if search != "" {
+		l.narrow("instr(search, ?) > 0", strings.ToLower(search))
+	}
+	return l
+}
+
+func (l *listing) narrow(condition string, values ...any) {
+	l.where, l.args = append(l.where, condition), append(l.args, values...)
+}
+
+func (l *listing) sql(from, order string, limit int) (sql string, args []any) {
 	if limit <= 0 {
 		limit = events.DefaultRunsLimit
 	}
-	sql = "SELECT thread_no, summary FROM runs WHERE " + strings.Join(where, " AND ") + " ORDER BY run_id DESC LIMIT ? + 0"
-	return sql, append(args, int64(limit))
+	return from + " WHERE " + strings.Join(l.where, " AND ") + " ORDER BY " + order + " LIMIT ? + 0", append(l.args, int64(limit))
 }
 
 // FindRun implements [events.Log]. Two rows settle it: ids sort, and the one that

@@ -23,7 +23,7 @@ type runState struct {
 	// storedStatus and storedSeq are those of the row.
 	storedStatus events.Status
 	storedSeq    events.Seq
-	// changed is set once the run is on the batch's list, searched while the row's
+	// changed is set once the run is on the transaction's list, searched while the row's
 	// search text is older than the summary.
 	changed, searched bool
 }
@@ -69,9 +69,12 @@ func catchUp(c *conn, thread int64, summary *events.RunSummary) error {
 		})
 }
 
-// summarize folds the event into its run's summary.
-func (b *batch) summarize(state *threadState, env events.Envelope) error {
-	run, err := b.runOf(state, env)
+// summarize folds the event into the summary of its run, or of the thread's batch.
+func (tx *transaction) summarize(state *threadState, env events.Envelope) error {
+	if env.Run == "" {
+		return tx.summarizeBatch(state, env)
+	}
+	run, err := tx.runOf(state, env)
 	if err != nil || run == nil {
 		return err
 	}
@@ -81,7 +84,7 @@ func (b *batch) summarize(state *threadState, env events.Envelope) error {
 	}
 	if !run.changed {
 		run.changed = true
-		b.runs = append(b.runs, run)
+		tx.runs = append(tx.runs, run)
 	}
 	if _, started := env.Data.(events.WorkflowStarted); started || answer != run.summary.Answer {
 		run.searched = true
@@ -91,16 +94,16 @@ func (b *batch) summarize(state *threadState, env events.Envelope) error {
 
 // runOf finds the state of the event's run; nil where the run has not started.
 // Nearly always it is the run that the thread's last events were of.
-func (b *batch) runOf(state *threadState, env events.Envelope) (*runState, error) {
+func (tx *transaction) runOf(state *threadState, env events.Envelope) (*runState, error) {
 	if state.run != nil && state.run.summary.Run == env.Run {
 		return state.run, nil
 	}
-	for _, run := range b.runs {
+	for _, run := range tx.runs {
 		if run.thread == state.no && run.summary.Run == env.Run {
 			return run, nil
 		}
 	}
-	run, err := loadRun(b.conn, state.no, env.Run)
+	run, err := loadRun(tx.conn, state.no, env.Run)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +115,7 @@ func (b *batch) runOf(state *threadState, env events.Envelope) (*runState, error
 }
 
 // store writes the summary of a run.
-func (b *batch) store(run *runState) error {
+func (tx *transaction) store(run *runState) error {
 	s := &run.summary
 	body, err := json.Marshal(s)
 	if err != nil {
@@ -120,20 +123,23 @@ func (b *batch) store(run *runState) error {
 	}
 	switch {
 	case run.no == 0:
-		run.no, err = b.conn.insert(`INSERT INTO runs (thread_no, tenant, run_id, status, search, summary)
-			VALUES (?, ?, ?, ?, ?, ?)`, run.thread, string(s.Tenant), string(s.Run), string(s.Status), searchText(s), body)
+		var batch any
+		if s.Batch != nil {
+			batch = string(s.Batch.Batch)
+		}
+		run.no, err = tx.conn.insert(`INSERT INTO runs (thread_no, tenant, run_id, batch, status, search, summary)
+			VALUES (?, ?, ?, ?, ?, ?, ?)`,
+			run.thread, string(s.Tenant), string(s.Run), batch, string(s.Status), searchText(s.Searched()), body)
 	case run.searched:
-		err = b.conn.exec(`UPDATE runs SET status = ?, search = ?, summary = ? WHERE run_no = ?`,
-			string(s.Status), searchText(s), body, run.no)
+		err = tx.conn.exec(`UPDATE runs SET status = ?, search = ?, summary = ? WHERE run_no = ?`,
+			string(s.Status), searchText(s.Searched()), body, run.no)
 	default:
-		err = b.conn.exec(`UPDATE runs SET status = ?, summary = ? WHERE run_no = ?`, string(s.Status), body, run.no)
+		err = tx.conn.exec(`UPDATE runs SET status = ?, summary = ? WHERE run_no = ?`, string(s.Status), body, run.no)
 	}
 	run.searched, run.storedStatus, run.storedSeq = false, s.Status, s.LastSeq
 	return err
 }
 
-// searchText is what [events.RunQuery.Search] is looked for in. The separator
-// keeps a match from reaching over from request to answer.
-func searchText(s *events.RunSummary) string {
-	return strings.ToLower(s.Request) + "\x1f" + strings.ToLower(s.Answer)
-}
+// searchText is what a search is looked for in. The separator keeps a match from
+// reaching over from one text to the next.
+func searchText(texts []string) string { return strings.ToLower(strings.Join(texts, "\x1f")) }

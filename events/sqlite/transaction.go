@@ -10,16 +10,18 @@ import (
 	"github.com/convene-run/convene/events"
 )
 
-// batch is one transaction under way.
-type batch struct {
+// transaction is one transaction under way.
+type transaction struct {
 	*committer
 	changed bool
 	// rows are the events to insert, three arguments each.
 	rows []any
-	// loaded are the threads read for this transaction, runs the summaries changed.
-	loaded []*threadState
-	runs   []*runState
-	grown  []events.ThreadKey
+	// loaded are the threads read for this transaction, runs and batches the summaries
+	// changed.
+	loaded  []*threadState
+	runs    []*runState
+	batches []*batchState
+	grown   []events.ThreadKey
 }
 
 // threadState is what appending to a thread takes to know.
@@ -33,6 +35,7 @@ type threadState struct {
 	last       events.Seq
 	lastTime   time.Time
 	run        *runState
+	batch      *batchState
 	generation int64
 }
 
@@ -41,24 +44,30 @@ type threadState struct {
 var errUnreadable = errors.New("cannot continue behind the last event")
 
 // fill applies the requests and writes what they changed.
-func (b *batch) fill(group []*request) error {
+func (tx *transaction) fill(group []*request) error {
 	for _, req := range group {
 		var err error
-		if req.err, err = req.apply(b); errors.Is(err, errUnreadable) {
+		if req.err, err = req.apply(tx); errors.Is(err, errUnreadable) {
 			req.err = err
 		} else if err != nil {
 			return err
 		}
 	}
-	if err := b.insertEvents(); err != nil {
+	if err := tx.insertEvents(); err != nil {
 		return err
 	}
-	for _, run := range b.runs {
+	for _, run := range tx.runs {
 		run.changed = false
 		if !run.due() {
 			continue
 		}
-		if err := b.store(run); err != nil {
+		if err := tx.store(run); err != nil {
+			return err
+		}
+	}
+	for _, batch := range tx.batches {
+		batch.changed = false
+		if err := tx.storeBatch(batch); err != nil {
 			return err
 		}
 	}
@@ -66,43 +75,43 @@ func (b *batch) fill(group []*request) error {
 }
 
 // forget drops the threads that other processes may change without notice.
-func (b *batch) forget() {
-	for _, state := range b.loaded {
-		if state.owner == "" || state.ownerFile != b.owners.token {
-			delete(b.threads, state.key)
+func (tx *transaction) forget() {
+	for _, state := range tx.loaded {
+		if state.owner == "" || state.ownerFile != tx.owners.token {
+			delete(tx.threads, state.key)
 		}
 	}
 }
 
 // thread gives the state of a thread, nil where it does not exist.
-func (b *batch) thread(key events.ThreadKey) (*threadState, error) {
-	if state := b.threads[key]; state != nil && state.generation == b.generation {
+func (tx *transaction) thread(key events.ThreadKey) (*threadState, error) {
+	if state := tx.threads[key]; state != nil && state.generation == tx.generation {
 		return state, nil
 	}
-	state, err := b.load(key)
+	state, err := tx.load(key)
 	if err != nil || state == nil {
-		delete(b.threads, key)
+		delete(tx.threads, key)
 		return nil, err
 	}
-	b.threads[key] = state
-	b.loaded = append(b.loaded, state)
+	tx.threads[key] = state
+	tx.loaded = append(tx.loaded, state)
 	return state, nil
 }
 
-func (b *batch) load(key events.ThreadKey) (state *threadState, err error) {
-	err = b.conn.query(`SELECT thread_no, epoch, owner, owner_file, claimed_ns FROM threads
+func (tx *transaction) load(key events.ThreadKey) (state *threadState, err error) {
+	err = tx.conn.query(`SELECT thread_no, epoch, owner, owner_file, claimed_ns FROM threads
 		WHERE tenant = ? AND thread = ?`, []any{string(key.Tenant), string(key.Thread)},
 		func(row []driver.Value) (bool, error) {
 			state = &threadState{
 				key: key, no: row[0].(int64), epoch: events.Epoch(row[1].(int64)), owner: events.Owner(row[2].(string)),
-				ownerFile: row[3].(string), claimed: time.Unix(0, row[4].(int64)).UTC(), generation: b.generation,
+				ownerFile: row[3].(string), claimed: time.Unix(0, row[4].(int64)).UTC(), generation: tx.generation,
 			}
 			return false, nil
 		})
 	if err != nil || state == nil {
 		return nil, err
 	}
-	err = b.conn.query(`SELECT body FROM events WHERE thread_no = ? ORDER BY seq DESC LIMIT 1`, []any{state.no},
+	err = tx.conn.query(`SELECT body FROM events WHERE thread_no = ? ORDER BY seq DESC LIMIT 1`, []any{state.no},
 		func(row []driver.Value) (bool, error) {
 			last, err := events.Decode(row[0].([]byte))
 			if err != nil {
@@ -115,16 +124,16 @@ func (b *batch) load(key events.ThreadKey) (state *threadState, err error) {
 }
 
 // add puts events behind the last of the thread. They are stamped and encoded.
-func (b *batch) add(state *threadState, envs []events.Envelope, bodies [][]byte) error {
+func (tx *transaction) add(state *threadState, envs []events.Envelope, bodies [][]byte) error {
 	for i, env := range envs {
-		b.rows = append(b.rows, state.no, int64(env.Seq), bodies[i])
+		tx.rows = append(tx.rows, state.no, int64(env.Seq), bodies[i])
 		state.last, state.lastTime = env.Seq, env.Time
-		if err := b.summarize(state, env); err != nil {
+		if err := tx.summarize(state, env); err != nil {
 			return err
 		}
 	}
-	b.changed = true
-	b.grown = append(b.grown, state.key)
+	tx.changed = true
+	tx.grown = append(tx.grown, state.key)
 	return nil
 }
 
@@ -142,15 +151,15 @@ var insertStatements = func() map[int]string {
 
 const eventArgs = 3
 
-func (b *batch) insertEvents() error {
-	for n := maxRows; len(b.rows) > 0; {
-		for n*eventArgs > len(b.rows) {
+func (tx *transaction) insertEvents() error {
+	for n := maxRows; len(tx.rows) > 0; {
+		for n*eventArgs > len(tx.rows) {
 			n /= 2
 		}
-		if err := b.conn.exec(insertStatements[n], b.rows[:n*eventArgs]...); err != nil {
+		if err := tx.conn.exec(insertStatements[n], tx.rows[:n*eventArgs]...); err != nil {
 			return err
 		}
-		b.rows = b.rows[n*eventArgs:]
+		tx.rows = tx.rows[n*eventArgs:]
 	}
 	return nil
 }
