@@ -81,7 +81,7 @@ func (l *Loop) compact(ctx context.Context, req llm.Request, wrapUp bool) error 
 			ID: t.id, Provider: done.Provider, Model: done.Model, Reply: done.Reply, Purpose: "compact",
 			Usage: done.Usage, CostUSD: done.CostUSD, Attempts: done.Attempts,
 			QueuedMS: milliseconds(done.Queued), RetriedMS: milliseconds(done.Retried),
-			FirstTokenMS: milliseconds(done.FirstToken), TotalMS: milliseconds(done.Total),
+			FirstTokenMS: milliseconds(done.FirstToken), TotalMS: milliseconds(done.Total), Retries: recorded(done.Failures),
 		})
 		if !tx.Run.Cancelled {
 			last := tx.Run.Conversation(l.ID).LastTurn()

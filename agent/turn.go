@@ -218,7 +218,7 @@ func (l *Loop) commit(t *turn) (start []pending, err error) {
 			ID: t.id, Provider: done.Provider, Model: done.Model, Reply: reply,
 			Usage: done.Usage, CostUSD: done.CostUSD, Attempts: done.Attempts,
 			QueuedMS: milliseconds(done.Queued), RetriedMS: milliseconds(done.Retried),
-			FirstTokenMS: milliseconds(done.FirstToken), TotalMS: milliseconds(done.Total),
+			FirstTokenMS: milliseconds(done.FirstToken), TotalMS: milliseconds(done.Total), Retries: recorded(done.Failures),
 			Interrupted: t.broke != nil,
 		})
 		if tx.Run.Cancelled {
@@ -237,6 +237,15 @@ func (l *Loop) commit(t *turn) (start []pending, err error) {
 		}
 	})
 	return start, err
+}
+
+// recorded gives failed attempts as the log has them.
+func recorded(failures []llm.Failure) []events.FailedAttempt {
+	var list []events.FailedAttempt
+	for i := range failures {
+		list = append(list, failures[i].Recorded())
+	}
+	return list
 }
 
 func milliseconds(d time.Duration) int64 { return d.Round(time.Millisecond).Milliseconds() }

@@ -122,11 +122,41 @@ type ModelCalled struct {
 	FirstTokenMS int64 `json:"first_token_ms"`
 	TotalMS      int64 `json:"total_ms"`
 	Attempts     int   `json:"attempts"`
+	// Retries are the attempts of this call that failed, in order: the newest
+	// [MaxRetries] of them. What they used is not in Usage.
+	Retries []FailedAttempt `json:"retries,omitempty"`
 	// Interrupted is set where the stream broke, or the process died, after calls
 	// of the turn had started: those calls are then the turn.
 	Interrupted bool `json:"interrupted,omitempty"`
 	// Purpose is empty for a turn, "compact" for a summary of old turns.
 	Purpose string `json:"purpose,omitempty"`
+}
+
+// MaxRetries bounds the failed attempts that one [ModelCalled] tells of: three
+// targets that each refuse a call until they are given up fit, and an event stays
+// below 30 kB.
+const MaxRetries = 64
+
+// FailedAttempt is one attempt of a model call that failed and was tried again.
+type FailedAttempt struct {
+	// StartMS is when its request went out, counted from the beginning of the call:
+	// before the wait for the limiter.
+	StartMS int64 `json:"start_ms"`
+	// RanMS is the time from there to its failure, WaitMS from its failure to the next
+	// request: the pause, and the limiter's.
+	RanMS  int64 `json:"ran_ms"`
+	WaitMS int64 `json:"wait_ms"`
+	// Error is the kind of the failure, as package llm names them: "rate_limited",
+	// "timeout", …
+	Error string `json:"error"`
+	// Status is the HTTP status, 0 where there was none.
+	Status int `json:"status,omitempty"`
+	// Message is what the endpoint said, on one line and shortened.
+	Message string `json:"message,omitempty"`
+	// Model is the model that was asked.
+	Model string `json:"model,omitempty"`
+	// Usage is nil where the endpoint reported none.
+	Usage *Usage `json:"usage,omitempty"`
 }
 
 // Effect says what repeating a tool call would do.

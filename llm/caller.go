@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
+
+	"github.com/convene-run/convene/events"
 )
 
 // Defaults and bounds of [Caller], with their reasons.
@@ -55,7 +58,7 @@ var errConsumerStopped = errors.New("consumer stopped")
 // with the number of all of them.
 func (c *Caller) Stream(ctx context.Context, route Route, req Request) iter.Seq2[Delta, error] {
 	return func(yield func(Delta, error) bool) {
-		call := call{caller: c, ctx: ctx, req: req, yield: yield}
+		call := call{caller: c, ctx: ctx, req: req, yield: yield, begun: time.Now()}
 		if err := call.along(route); err != nil && !errors.Is(err, errConsumerStopped) {
 			yield(Delta{}, err)
 		}
@@ -69,8 +72,12 @@ type call struct {
 	req    Request
 	yield  func(Delta, error) bool
 
+	begun           time.Time
 	attempts        int
 	queued, retried time.Duration
+	// sent and ended are when the newest attempt went out and ended.
+	sent, ended time.Time
+	failures    []Failure
 }
 
 // along asks each target of the route in turn.
@@ -181,6 +188,11 @@ func (c *call) attempt(target Target) (err error) {
 	defer func() { settle() }()
 
 	c.attempts++
+	c.sent = time.Now()
+	if len(c.failures) > 0 {
+		c.failures[len(c.failures)-1].Wait = c.sent.Sub(c.ended)
+	}
+	defer func() { c.ended = time.Now() }()
 	err = errConsumerStopped // what holds if the consumer stops or panics
 	if !c.yield(Delta{Sent: c.attempts}, nil) {
 		return err
@@ -216,6 +228,7 @@ func (c *call) complete(target Target, from *Completion) *Completion {
 		done.Model = target.Model
 	}
 	done.Queued, done.Retried, done.Attempts = c.queued, c.retried, c.attempts
+	done.Failures = c.failures
 	prices := c.caller.Prices
 	if prices == nil {
 		prices = DefaultPrices()
@@ -229,6 +242,10 @@ func (c *call) complete(target Target, from *Completion) *Completion {
 
 // announce tells the consumer that all deltas so far are void.
 func (c *call) announce(failure *Error, wait time.Duration, model string) error {
+	if len(c.failures) == events.MaxRetries {
+		c.failures = slices.Delete(c.failures, 0, 1)
+	}
+	c.failures = append(c.failures, Failure{Sent: c.sent.Sub(c.begun), Ran: c.ended.Sub(c.sent), Model: c.req.Model, Err: failure})
 	if c.yield(Delta{Retry: &Retry{Attempt: c.attempts, Wait: wait, Err: failure, Model: model}}, nil) {
 		return nil
 	}

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -206,6 +208,76 @@ func TestCallerFallsBackAlongTheRoute(t *testing.T) {
 		h := listen(t.Context(), &llm.Caller{}, route(&script{steps: []step{fails(llm.ErrAuthentication)}}, second))
 		require.Equal(t, llm.ErrAuthentication, llm.KindOf(h.err))
 		require.Empty(t, second.asked)
+	})
+}
+
+// slow is a client whose every request takes so long.
+type slow struct {
+	llm.Client
+	takes time.Duration
+}
+
+func (s slow) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		time.Sleep(s.takes)
+		s.Client.Stream(ctx, req)(yield)
+	}
+}
+
+// Proves R74: a completion tells of every attempt that failed before it: when it
+// went out, how long it ran, why it failed, and how long the next one waited for
+// the pause and the limiter together.
+func TestCallerTellsOfFailedAttempts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		used := events.Usage{InputTokens: 40, OutputTokens: 2}
+		first := &script{steps: []step{
+			fails(llm.ErrRateLimited, status(429, 8*time.Second)),
+			fails(llm.ErrBrokenStream, func(e *llm.Error) {
+				e.Usage, e.Message = &used, "it broke\x1b[31m\n\tin  the middle"+strings.Repeat(" and", 100)
+			}),
+			fails(llm.ErrBadRequest, status(400, 0)),
+		}}
+		r := route(first, &script{steps: []step{says("hello")}})
+		r[0].Endpoint.Client, r[1].Endpoint.Client = slow{first, time.Second}, slow{r[1].Endpoint.Client, 3 * time.Second}
+		r[0].Endpoint.Limiter = &countingLimiter{wait: 2 * time.Second}
+		h := listen(t.Context(), &llm.Caller{}, r)
+		require.NoError(t, h.err)
+		require.Equal(t, 4, h.done.Attempts)
+		require.Len(t, h.done.Failures, 3)
+		var kinds []llm.ErrorKind
+		at := 2 * time.Second // the limiter's, before the first
+		for i, f := range h.done.Failures {
+			require.Equal(t, at, f.Sent, "attempt %d", i+1)
+			require.Equal(t, time.Second, f.Ran)
+			require.Equal(t, "ma", f.Model)
+			at += f.Ran + f.Wait
+			kinds = append(kinds, f.Err.Kind)
+		}
+		require.Equal(t, h.took, at+3*time.Second, "nothing of the call is left out")
+		require.Equal(t, []llm.ErrorKind{llm.ErrRateLimited, llm.ErrBrokenStream, llm.ErrBadRequest}, kinds)
+		require.Equal(t, 2*time.Second, h.done.Failures[0].Wait, "the limiter alone holds a refused call back")
+		require.Greater(t, h.done.Failures[1].Wait, 2*time.Second, "pause and limiter")
+		require.Zero(t, h.done.Failures[2].Wait, "a fallback is asked at once")
+
+		recorded := h.done.Failures[1].Recorded()
+		require.Equal(t, events.FailedAttempt{
+			StartMS: 5000, RanMS: 1000, WaitMS: h.done.Failures[1].Wait.Milliseconds(), Error: "broken_stream", Model: "ma", Usage: &used, Message: recorded.Message,
+		}, recorded)
+		require.True(t, strings.HasPrefix(recorded.Message, "it broke[31m in the middle and and"), recorded.Message)
+		require.Equal(t, 160, utf8.RuneCountInString(recorded.Message))
+		require.Equal(t, 429, func() int { f := h.done.Failures[0].Recorded(); return f.Status }())
+	})
+	synctest.Test(t, func(t *testing.T) {
+		steps := []step{}
+		for range 3 * events.MaxRetries {
+			steps = append(steps, fails(llm.ErrServer))
+		}
+		h := listen(t.Context(), &llm.Caller{MaxAttempts: 1000}, route(&script{steps: append(steps, says("hello"))}))
+		require.NoError(t, h.err)
+		require.Equal(t, 3*events.MaxRetries+1, h.done.Attempts)
+		require.Len(t, h.done.Failures, events.MaxRetries)
+		last := h.done.Failures[events.MaxRetries-1]
+		require.Equal(t, h.took, last.Sent+last.Ran+last.Wait, "the newest are kept")
 	})
 }
 

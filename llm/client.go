@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/convene-run/convene/events"
 )
@@ -115,4 +117,48 @@ type Completion struct {
 	Queued, Retried, FirstToken, Total time.Duration
 	// Attempts counts the requests sent for this reply, from 1.
 	Attempts int
+	// Failures are the attempts before the one that brought the reply, the newest
+	// [events.MaxRetries] of them. Only [Caller] fills it.
+	Failures []Failure
+}
+
+// Failure is an attempt that failed and was followed by another.
+type Failure struct {
+	// Sent is when its request went out, counted from the beginning of the call; Ran
+	// how long it took to fail; Wait the time until the next request went out.
+	Sent, Ran, Wait time.Duration
+	// Model is the model that was asked.
+	Model string
+	Err   *Error
+}
+
+// Recorded gives the failure as the log has it.
+func (f *Failure) Recorded() events.FailedAttempt {
+	return events.FailedAttempt{
+		StartMS: f.Sent.Milliseconds(), RanMS: f.Ran.Milliseconds(), WaitMS: f.Wait.Milliseconds(),
+		Error: string(f.Err.Kind), Status: f.Err.Status, Message: oneLine(f.Err.text()), Model: f.Model, Usage: f.Err.Usage,
+	}
+}
+
+// recordedMessageRunes bounds what the log keeps of the words of a failure: enough
+// to tell failures apart.
+const recordedMessageRunes = 160
+
+// oneLine makes a text one line of at most [recordedMessageRunes] characters that
+// can be shown.
+func oneLine(text string) string {
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case !unicode.IsPrint(r):
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+	runes := []rune(strings.Join(strings.Fields(text), " "))
+	if len(runes) > recordedMessageRunes {
+		return string(runes[:recordedMessageRunes-1]) + "…"
+	}
+	return string(runes)
 }

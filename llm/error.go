@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/convene-run/convene/events"
 )
 
 // ErrorKind groups the failures of an endpoint by what to do about them.
@@ -42,7 +44,10 @@ type Error struct {
 	// Permanent is set where another attempt cannot help though the kind is one that
 	// passes: a host that does not exist, a certificate that is refused.
 	Permanent bool
-	Cause     error
+	// Usage is what the endpoint said that the attempt used before it failed; nil where
+	// it said nothing.
+	Usage *events.Usage
+	Cause error
 }
 
 func (e *Error) Error() string {
@@ -50,10 +55,7 @@ func (e *Error) Error() string {
 	if e.Model != "" {
 		where += " model=" + e.Model
 	}
-	text := e.Message
-	if text == "" && e.Cause != nil {
-		text = e.Cause.Error()
-	}
+	text := e.text()
 	if e.Status != 0 {
 		text = fmt.Sprintf("HTTP %d: %s", e.Status, text)
 	}
@@ -61,6 +63,14 @@ func (e *Error) Error() string {
 		text += fmt.Sprintf(" (after %d attempts)", e.Attempts)
 	}
 	return fmt.Sprintf("call %s: %s: %s", where, e.Kind, text)
+}
+
+// text is what went wrong, in words.
+func (e *Error) text() string {
+	if e.Message == "" && e.Cause != nil {
+		return e.Cause.Error()
+	}
+	return e.Message
 }
 
 func (e *Error) Unwrap() error { return e.Cause }

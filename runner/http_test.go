@@ -117,3 +117,41 @@ func missing(run *thread.Run) (problems []string) {
 	}
 	return problems
 }
+
+// Proves R22, R71: what failed within a model call is in the log, attempt by attempt,
+// so that a year later it can still be told what the time was spent on.
+func TestFailedAttemptsAreRecorded(t *testing.T) {
+	t.Parallel()
+	faults, err := sim.ParseFaults("503=8%,429=4%,cut=8%,retry-after=50ms")
+	require.NoError(t, err)
+	r, served, log := overHTTP(t, sim.Options{Seed: 19, FirstToken: 5 * time.Millisecond, Faults: faults})
+	run, err := r.Start(t.Context(), runner.Job{Request: "Plan two days in Kyoto", Team: builtin(t, "trip")})
+	require.NoError(t, err)
+	result, err := run.Wait()
+	require.NoError(t, err)
+	require.Equal(t, events.StatusCompleted, result.Status, result.Reason)
+	envs, err := log.Read(t.Context(), run.Key(), 0, 0)
+	require.NoError(t, err)
+	kinds, recorded := map[string]int{}, 0
+	for _, env := range envs {
+		e, ok := env.Data.(events.ModelCalled)
+		if !ok || e.Interrupted {
+			continue
+		}
+		require.Len(t, e.Retries, e.Attempts-1, "call %s", e.ID)
+		at := int64(0)
+		for _, a := range e.Retries {
+			recorded++
+			kinds[fmt.Sprint(a.Error, " ", a.Status)]++
+			require.GreaterOrEqual(t, a.StartMS, at, "call %s: in order", e.ID)
+			require.NotEmpty(t, a.Message)
+			require.Equal(t, "sim", a.Model)
+			at = a.StartMS + a.RanMS + a.WaitMS
+		}
+		require.GreaterOrEqual(t, at+int64(3*e.Attempts), e.QueuedMS+e.RetriedMS, "call %s: waits are within it, but for rounding", e.ID)
+	}
+	require.Positive(t, recorded)
+	require.Positive(t, kinds["server 503"], "%v of %+v", kinds, served.Report().Faults)
+	require.Positive(t, kinds["rate_limited 429"], "%v", kinds)
+	require.Positive(t, kinds["broken_stream 0"], "%v", kinds)
+}

@@ -79,6 +79,10 @@ func Samples() map[events.Kind]events.Event {
 				ToolCalls: []events.ToolCall{{ID: "call_7", Name: "call_food", Arguments: `{"task_ids":[1]`, Extra: extra}},
 			},
 			Usage: usage, CostUSD: &cost, QueuedMS: 12, RetriedMS: 900, FirstTokenMS: 340, TotalMS: 2100, Attempts: 2,
+			Retries: []events.FailedAttempt{{
+				StartMS: 12, RanMS: 250, WaitMS: 900, Error: "rate_limited", Status: 429, Message: "slow down", Model: "big",
+				Usage: &events.Usage{InputTokens: 1200, CachedInputTokens: 1000, OutputTokens: 8, ReasoningTokens: 2, Estimated: true},
+			}},
 			Interrupted: true, Purpose: "compact",
 		},
 		events.ToolStarted{Tool: "search", Effect: events.EffectIdempotent, CallRef: ref},

@@ -64,8 +64,19 @@ type stream struct {
 	stray string
 }
 
-// run makes the call and yields its deltas.
+// run makes the call and yields its deltas. A failure carries the usage that the
+// endpoint had reported.
 func (s *stream) run(body *requestBody) error {
+	err := s.call(body)
+	var failure *llm.Error
+	if s.usageSeen && errors.As(err, &failure) {
+		usage := s.usage
+		failure.Usage = &usage
+	}
+	return err
+}
+
+func (s *stream) call(body *requestBody) error {
 	s.ctx, s.cancel = context.WithCancelCause(s.parent)
 	defer s.cancel(nil)
 	s.timeout, s.phase = s.client.cfg.FirstByteTimeout, "the first byte"

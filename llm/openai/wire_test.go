@@ -24,7 +24,7 @@ type wire struct {
 	extra     string
 	calls     []events.ToolCall
 	finish    events.FinishReason
-	usage     events.Usage // zero: an estimate is expected
+	usage     events.Usage // zero: an estimate is expected, and nothing of a failure
 	model     string       // empty: made-up-1
 
 	// For failures.
@@ -56,7 +56,7 @@ var wireShapes = []wire{
 	{file: "01_usage_at_the_end.sse", text: "All good.", usage: counted},
 	{file: "01_cut.sse", kind: llm.ErrBrokenStream, message: "without a finish reason"},
 	{file: "01_cut_inside_a_chunk.sse", kind: llm.ErrBrokenStream, message: "inside a chunk"},
-	{file: "01_cut_with_usage_on_every_chunk.sse", kind: llm.ErrBrokenStream, message: "without a finish reason"},
+	{file: "01_cut_with_usage_on_every_chunk.sse", kind: llm.ErrBrokenStream, message: "without a finish reason", usage: counted},
 	{file: "01_nothing.sse", kind: llm.ErrBrokenStream, message: "without a finish reason"},
 	// 2: an error inside a 200 stream.
 	{file: "02_event_error.sse", kind: llm.ErrServer, code: "oops", message: "the model tripped"},
@@ -198,6 +198,11 @@ func (w wire) check(t *testing.T, got result) {
 		require.Equal(t, w.permanent, e.Permanent)
 		require.Equal(t, "test", e.Provider)
 		require.Equal(t, "m", e.Model)
+		if w.usage == (events.Usage{}) {
+			require.Nil(t, e.Usage)
+		} else {
+			require.Equal(t, &w.usage, e.Usage)
+		}
 		return
 	}
 	require.NoError(t, got.err)

@@ -216,6 +216,7 @@ export interface ModelCalled {
   first_token_ms: number;
   total_ms: number;
   attempts: number;
+  retries?: FailedAttempt[];
   interrupted?: boolean;
   purpose?: string;
 }
@@ -241,6 +242,17 @@ export interface Usage {
   output_tokens: number;
   reasoning_tokens?: number;
   estimated?: boolean;
+}
+
+export interface FailedAttempt {
+  start_ms: number;
+  ran_ms: number;
+  wait_ms: number;
+  error: string;
+  status?: number;
+  message?: string;
+  model?: string;
+  usage?: Usage;
 }
 
 export interface RunCancelled {
