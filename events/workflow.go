@@ -64,6 +64,21 @@ type WorkflowStarted struct {
 	Batch *BatchRow `json:"batch,omitempty"`
 	// BinaryVersion is the version of convene that started the run.
 	BinaryVersion string `json:"binary_version,omitempty"`
+	// ForkedFrom is set on a run that began as a copy of another one's facts.
+	ForkedFrom *ForkOrigin `json:"forked_from,omitempty"`
+}
+
+// ForkOrigin says where a forked run comes from and what is different in it. The
+// fork has the origin's facts under ids and seqs of its own.
+type ForkOrigin struct {
+	Run    RunID    `json:"run_id"`
+	Thread ThreadID `json:"thread_id"`
+	// Seq is the last event of that thread that the fork kept.
+	Seq Seq `json:"seq"`
+	// Model is the model that is asked instead of the origin's, "" for the same.
+	Model string `json:"model,omitempty"`
+	// Instruction is what the facilitator was told in addition, "" for nothing.
+	Instruction string `json:"instruction,omitempty"`
 }
 
 // AgentCard is what a view shows of an agent.

@@ -70,7 +70,9 @@ func (r *Runner) factsToFork(ctx context.Context, summary events.RunSummary, cha
 	if run := th.Current(); run.Status.Over() || run.Cancelled || run.CancelRequested != nil {
 		return nil, &InputError{fmt.Sprintf("at event %d run %s is over: fork it at an earlier event, such as %d", change.At, summary.Run, lastOpen(facts))}
 	}
+	kept := facts[len(facts)-1].Seq
 	if change.Instruction != "" {
+		kept = facts[settled-1].Seq
 		facts = append(facts[:settled:settled], events.Envelope{
 			Run: summary.Run, Agent: events.FacilitatorID, Time: facts[settled-1].Time,
 			Data: events.UserMessage{Content: change.Instruction},
@@ -80,7 +82,12 @@ func (r *Runner) factsToFork(ctx context.Context, summary events.RunSummary, cha
 	facts = slices.DeleteFunc(facts, func(env events.Envelope) bool {
 		return env.Run == summary.Run && env.Data.Kind() == events.KindCancelRequested
 	})
-	return facts, r.remodel(facts, summary, change.Model)
+	for i, env := range facts {
+		if started, ok := env.Data.(events.WorkflowStarted); ok && env.Run == summary.Run {
+			facts[i].Data, err = r.forked(started, summary, change, kept)
+		}
+	}
+	return facts, err
 }
 
 // lastOpen is the last event before a run was closed.
@@ -95,36 +102,32 @@ func lastOpen(facts []events.Envelope) events.Seq {
 	return facts[0].Seq
 }
 
-// remodel writes another model into the configuration that the fork will be driven
-// with.
-func (r *Runner) remodel(facts []events.Envelope, summary events.RunSummary, model string) error {
-	if model == "" {
-		return nil
+// forked is the first fact of a fork: it says where the run comes from, and another
+// model is written into the configuration that the run will be driven with.
+func (r *Runner) forked(started events.WorkflowStarted, from events.RunSummary, change Change, kept events.Seq) (events.WorkflowStarted, error) {
+	started.ForkedFrom = &events.ForkOrigin{
+		Run: from.Run, Thread: from.Thread, Seq: kept, Model: change.Model, Instruction: change.Instruction,
 	}
-	for i, env := range facts {
-		started, ok := env.Data.(events.WorkflowStarted)
-		if !ok || env.Run != summary.Run {
-			continue
-		}
-		var c config
-		if err := json.Unmarshal(started.Config, &c); err != nil {
-			return fmt.Errorf("read the configuration of run %s: %w", summary.Run, err)
-		}
-		for j := range c.Agents {
-			c.Agents[j].Models = []string{model}
-		}
-		encoded, err := json.Marshal(c)
-		if err != nil {
-			return err
-		}
-		plan, err := r.compile(c, encoded)
-		if err != nil {
-			return err
-		}
-		started.Config, started.Agents, started.Simulated = encoded, plan.cards, plan.simulated
-		facts[i].Data = started
+	if change.Model == "" {
+		return started, nil
 	}
-	return nil
+	var c config
+	if err := json.Unmarshal(started.Config, &c); err != nil {
+		return started, fmt.Errorf("read the configuration of run %s: %w", from.Run, err)
+	}
+	for j := range c.Agents {
+		c.Agents[j].Models = []string{change.Model}
+	}
+	encoded, err := json.Marshal(c)
+	if err != nil {
+		return started, err
+	}
+	plan, err := r.compile(c, encoded)
+	if err != nil {
+		return started, err
+	}
+	started.Config, started.Agents, started.Simulated = encoded, plan.cards, plan.simulated
+	return started, nil
 }
 
 // copyFacts writes the facts into a thread of their own, under new run ids, and

@@ -37,6 +37,7 @@ func TestForkFromAnyPoint(t *testing.T) {
 			require.NotEqual(t, first.Key(), fork.Key())
 			envs, err := log.Read(t.Context(), fork.Key(), 0, 0)
 			require.NoError(t, err)
+			requireOrigin(t, envs, before, events.ForkOrigin{Run: first.ID(), Thread: first.Key().Thread, Seq: at, Instruction: instruction})
 			told := 0
 			for _, env := range envs {
 				if m, ok := env.Data.(events.UserMessage); ok && m.Content == "Keep it cheap." {
@@ -53,9 +54,44 @@ func TestForkFromAnyPoint(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, before, after)
 
+	// A fork of a fork tells of the nearer one.
+	other, err := r.Fork(t.Context(), "", string(first.ID()), runner.Change{At: 4, Model: "other"})
+	require.NoError(t, err)
+	_, err = other.Wait()
+	require.NoError(t, err)
+	another, err := r.Fork(t.Context(), "", string(other.ID()), runner.Change{At: 5})
+	require.NoError(t, err)
+	_, err = another.Wait()
+	require.NoError(t, err)
+	ours, err := log.Read(t.Context(), other.Key(), 0, 0)
+	require.NoError(t, err)
+	requireOrigin(t, ours, before, events.ForkOrigin{Run: first.ID(), Thread: first.Key().Thread, Seq: 4, Model: "other"})
+	theirs, err := log.Read(t.Context(), another.Key(), 0, 0)
+	require.NoError(t, err)
+	requireOrigin(t, theirs, ours, events.ForkOrigin{Run: other.ID(), Thread: other.Key().Thread, Seq: 5})
+
 	_, err = r.Fork(t.Context(), "", string(first.ID()), runner.Change{At: events.Seq(len(before))})
 	require.ErrorContains(t, err, "is over: fork it at an earlier event")
 	_, err = r.Fork(t.Context(), "", string(first.ID()), runner.Change{At: 100_000})
 	require.ErrorContains(t, err, "cannot be forked at 100000")
 	require.Equal(t, events.StatusCompleted, result.Status)
+}
+
+// requireOrigin checks what the first event of a fork says of its origin, and that
+// the facts up to there are the origin's. An instruction may be told before the
+// point that was asked for: it waits for the end of a turn.
+func requireOrigin(t *testing.T, fork, origin []events.Envelope, want events.ForkOrigin) {
+	t.Helper()
+	got := fork[0].Data.(events.WorkflowStarted).ForkedFrom
+	require.NotNil(t, got)
+	kept := got.Seq
+	if want.Instruction != "" {
+		require.LessOrEqual(t, kept, want.Seq)
+		require.Equal(t, events.KindUserMessage, fork[kept].Data.Kind())
+		want.Seq = kept
+	}
+	require.Equal(t, want, *got)
+	for i := events.Seq(1); i < kept; i++ {
+		require.Equal(t, origin[i].Data, fork[i].Data)
+	}
 }

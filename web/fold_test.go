@@ -14,6 +14,7 @@ import (
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/llm/sim"
 	"github.com/convene-run/convene/thread"
+	"github.com/convene-run/convene/web"
 )
 
 // pageFold runs the page's own fold on a log and gives the state after each event.
@@ -100,7 +101,7 @@ func canonicalRun(run *thread.Run) map[string]any {
 	return map[string]any{
 		"run_id": run.ID, "team": run.Team, "status": run.Status, "reason": run.Reason, "limit": run.Limit,
 		"started_at": run.Start, "updated_at": run.Updated, "first_seq": run.FirstSeq, "last_seq": run.LastSeq,
-		"models": emptyNotNil(run.Models), "tasks": run.Tasks, "finished_tasks": run.FinishedTasks, "model_calls": run.ModelCalls,
+		"forked_from": run.Started.ForkedFrom, "models": emptyNotNil(run.Models), "tasks": run.Tasks, "finished_tasks": run.FinishedTasks, "model_calls": run.ModelCalls,
 		"cost_usd": run.CostUSD, "input_tokens": run.Usage.InputTokens, "cached_input_tokens": run.Usage.CachedInputTokens,
 		"output_tokens": run.Usage.OutputTokens, "reasoning_tokens": run.Usage.ReasoningTokens,
 		"board": board, "document": run.Document.RenderClean(), "places": places, "entries": entries, "dispatches": dispatches,
@@ -151,6 +152,19 @@ func TestPageAndGoFoldAlike(t *testing.T) {
 			agree(t, log, events.ThreadKey{Tenant: run.Tenant, Thread: run.Thread})
 		})
 	}
+	t.Run("fork", func(t *testing.T) {
+		log := events.NewMemory()
+		runs := newSimRuns(t, log, sim.Options{})
+		first, err := runs.Start(t.Context(), web.Job{Request: "Plan a day in Kyoto"})
+		require.NoError(t, err)
+		runs.ending.Wait()
+		fork, err := runs.Fork(t.Context(), first.Run, web.Fork{At: 12, Instruction: "Keep it cheap"})
+		require.NoError(t, err)
+		runs.ending.Wait()
+		key := events.ThreadKey{Tenant: events.LocalTenant, Thread: fork.Thread}
+		require.Contains(t, encoded(t, log, key)[0], `"forked_from":{"run_id":"`+string(first.Run))
+		agree(t, log, key)
+	})
 }
 
 // Proves R71: what no simulated run holds: bytes that are not letters of one byte,

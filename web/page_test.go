@@ -333,6 +333,10 @@ func TestStopAndFork(t *testing.T) {
 	b.click(".fork button")
 	b.wait(fmt.Sprintf(`location.hash.startsWith('#/runs/') && !location.hash.includes(%q)`, string(started.Run)))
 	b.wait(`document.querySelector('.head .status')?.innerText.includes('completed')`)
+	require.Regexp(t, `forked from \w+ at event \d+, told “Keep it short”`, b.text(".head .origin"))
+	b.shot("run-forked")
+	b.click(".head .origin a")
+	b.wait(fmt.Sprintf(`location.hash.startsWith('#/runs/' + %q + '?at=') && /^Event \d+ of/.test(document.querySelector('.notice')?.innerText ?? '')`, string(started.Run)))
 	b.clean()
 }
 

@@ -95,17 +95,19 @@ const eventPage = 512
 // description is `show --json`.
 type description struct {
 	events.RunSummary
-	Answer   string           `json:"answer"`
-	Fallback bool             `json:"fallback,omitempty"`
-	DrivenMS int64            `json:"driven_ms"`
-	Tasks    []events.Task    `json:"plan"`
-	Document string           `json:"document"`
-	Entries  []document.Entry `json:"entries"`
+	Answer   string `json:"answer"`
+	Fallback bool   `json:"fallback,omitempty"`
+	DrivenMS int64  `json:"driven_ms"`
+	// ForkedFrom is set where the run began as a copy of another one's facts.
+	ForkedFrom *events.ForkOrigin `json:"forked_from,omitempty"`
+	Tasks      []events.Task      `json:"plan"`
+	Document   string             `json:"document"`
+	Entries    []document.Entry   `json:"entries"`
 }
 
 func describe(run *thread.Run) description {
 	d := description{
-		RunSummary: run.RunSummary, DrivenMS: run.Driven.Milliseconds(),
+		RunSummary: run.RunSummary, DrivenMS: run.Driven.Milliseconds(), ForkedFrom: run.Started.ForkedFrom,
 		Tasks: run.Board.Tasks(), Document: run.Document.RenderClean(),
 	}
 	d.Request = run.Started.Message

@@ -10,7 +10,7 @@ function runState(run: Run): unknown {
   return {
     run_id: run.id, team: s.team, status: s.status, reason: s.reason ?? "", limit: s.limit ?? "",
     started_at: s.started_at, updated_at: s.updated_at, first_seq: s.first_seq, last_seq: s.last_seq,
-    models: s.models ?? [], tasks: s.tasks, finished_tasks: s.finished_tasks, model_calls: s.model_calls,
+    forked_from: run.started.forked_from ?? null, models: s.models ?? [], tasks: s.tasks, finished_tasks: s.finished_tasks, model_calls: s.model_calls,
     cost_usd: s.cost_usd,
     input_tokens: s.usage.input_tokens, cached_input_tokens: s.usage.cached_input_tokens ?? 0,
     output_tokens: s.usage.output_tokens, reasoning_tokens: s.usage.reasoning_tokens ?? 0,

@@ -356,6 +356,7 @@ export interface WorkflowStarted {
   simulated?: boolean;
   batch?: BatchRow;
   binary_version?: string;
+  forked_from?: ForkOrigin;
 }
 
 export interface AgentCard {
@@ -369,6 +370,14 @@ export interface BatchRow {
   row_id: string;
   index: number;
   attempt?: number;
+}
+
+export interface ForkOrigin {
+  run_id: string;
+  thread_id: string;
+  seq: number;
+  model?: string;
+  instruction?: string;
 }
 
 export interface RunSummary {

@@ -3,10 +3,11 @@
 
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { address, go, param, runLink } from "./address";
+import { address, go, link, param, runLink } from "./address";
 import { postJSON } from "./api";
 import { tick } from "./clock";
 import { Document } from "./documentpane";
+import type { ForkOrigin } from "./events";
 import { over, type Run } from "./fold";
 import { duration, exact, line, money, plural, status, tokens } from "./format";
 import { Log } from "./logpane";
@@ -64,10 +65,23 @@ function Head({ view, run, file }: { view: RunView; run: Run; file: boolean }) {
         <span class="team">{s.team}{s.solo ? ", solo" : ""}</span>
         <span class="models" title={models}>{line(models, 40)}</span>
         {s.simulated && <em class="simulated" title="No real model was asked: the answers are made up by the simulation">simulated model</em>}
+        {run.started.forked_from && <Origin from={run.started.forked_from} file={file} />}
       </div>
       <Actions view={view} run={run} file={file} />
       <Notice view={view} run={run} file={file} />
     </section>
+  );
+}
+
+// Origin says where a forked run comes from and what was changed in it.
+function Origin({ from, file }: { from: ForkOrigin; file: boolean }) {
+  const name = from.run_id.slice(-8);
+  return (
+    <span class="origin" title={`run ${from.run_id}, event ${from.seq}${from.instruction ? "\nTold in addition: " + from.instruction : ""}`}>
+      forked from {file ? name : <a href={link("run", from.run_id, { at: String(from.seq) })}>{name}</a>} at event {from.seq}
+      {from.model && `, with ${line(from.model, 40)}`}
+      {from.instruction && `, told “${line(from.instruction, 60)}”`}
+    </span>
   );
 }
 

@@ -462,6 +462,7 @@ var fold = (() => {
       updated_at: s.updated_at,
       first_seq: s.first_seq,
       last_seq: s.last_seq,
+      forked_from: run.started.forked_from ?? null,
       models: s.models ?? [],
       tasks: s.tasks,
       finished_tasks: s.finished_tasks,

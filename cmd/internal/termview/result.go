@@ -53,10 +53,25 @@ func Summary(run *thread.Run, theme Theme, width int) []string {
 	parts = append(parts, usage(run.Usage), Money(run.CostUSD)+costWord(run.CostUSD),
 		Duration(run.Driven), plural(run.ModelCalls, "call"))
 	lines := flow(parts, theme.quiet(" · "), width)
+	if from := run.Started.ForkedFrom; from != nil {
+		lines = append(lines, wrap("  "+theme.quiet(forkedFrom(from)), width)...)
+	}
 	if run.Reason != "" {
 		lines = append(lines, wrap("  "+theme.notice(Clip(run.Reason, reasonCells)), width)...)
 	}
 	return append(lines, missingLines(run, theme, width)...)
+}
+
+// forkedFrom says where a run comes from and what was changed in it.
+func forkedFrom(from *events.ForkOrigin) string {
+	text := fmt.Sprintf("forked from %s at event %d", Line(string(from.Run)), from.Seq)
+	if from.Model != "" {
+		text += ", with the model " + Clip(from.Model, narratedCells)
+	}
+	if from.Instruction != "" {
+		text += fmt.Sprintf(", told %q", Clip(from.Instruction, narratedCells))
+	}
+	return text
 }
 
 // reasonCells bounds a run's reason in a summary: what is missing is listed below it.
