@@ -2,8 +2,11 @@ package web_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
 
@@ -45,51 +48,103 @@ func TestHundredThousandEvents(t *testing.T) {
 	}
 	server := serve(t, web.Config{Log: log})
 	b := browse(t)
-	b.before(`window.longest = 0; new PerformanceObserver((list) => { for (const e of list.getEntries()) window.longest = Math.max(window.longest, e.duration); }).observe({type: 'longtask', buffered: true});`)
 	b.open(server.url("/#/runs/" + string(s.run)))
 	b.wait(fmt.Sprintf(`document.querySelector('#log-title')?.innerText.includes('%d')`, s.seq))
 	b.wait(`document.querySelectorAll('#log-rows .row').length > 3`)
-	loaded := js[float64](b, `performance.now()`)
+	t.Logf("loaded %d events in %.0f ms", s.seq, js[float64](b, `performance.now()`))
 	b.shot("run-hundred-thousand")
-	nodes := js[int](b, `document.querySelectorAll('#log-rows *, #plan-rows *').length`)
-	require.Less(t, nodes, 2000, "elements in the long lists")
 	require.Equal(t, "Task 1 of very many, with a text of usual length", b.text("#plan-rows .task .text"))
 
-	// The same small work again and again tells how slow the machine is at this time.
-	pace := func() float64 {
-		return js[float64](b, `(() => { const t = performance.now(); let x = 0; for (let i = 0; i < 2e6; i++) x += Math.sqrt(i); return performance.now() - t + x * 0; })()`)
+	title := func(pattern string) {
+		b.t.Helper()
+		b.wait(fmt.Sprintf(`/%s/i.test(document.querySelector('#log-title').innerText)`, pattern))
 	}
-	slowest := pace()
-	js[bool](b, `(window.longest = 0, true)`)
-	for i := range 5 {
-		js[bool](b, fmt.Sprintf(`(document.querySelector('#log-rows').scrollTop = %d * document.querySelector('#log-rows').scrollHeight / 5, true)`, i))
-		js[bool](b, fmt.Sprintf(`(document.querySelector('#plan-rows').scrollTop = %d * document.querySelector('#plan-rows').scrollHeight / 5, true)`, i))
-		b.press(kb.ArrowLeft)
-		slowest = max(slowest, pace())
+	frames := func(n int) {
+		js[bool](b, fmt.Sprintf(`new Promise((done) => { let n = %d; const next = () => n-- ? requestAnimationFrame(next) : done(true); next(); })`, n))
 	}
-	b.wait(fmt.Sprintf(`location.hash.includes('at=%d')`, int(s.seq)-5))
-	scrolled := js[float64](b, `window.longest`)
-	b.press(kb.Home, kb.ArrowRight, kb.ArrowRight, kb.End)
-	jumped := js[float64](b, `window.longest`)
-	b.press("/", "warning 999")
-	b.wait(`/LOG 1\d OF/i.test(document.querySelector('#log-title').innerText)`)
-	b.press(kb.Escape, "l", kb.ArrowDown)
-	b.wait(`document.querySelector('.detail pre')?.innerText.includes('warning 999')`)
-	before, searched := s.seq, js[float64](b, `window.longest`)
-	s.fill(2000) // and it goes on
-	b.wait(fmt.Sprintf(`document.querySelector('#log-title').innerText.includes('%d')`, s.seq))
-	longest := js[float64](b, `window.longest`)
-	t.Logf("loaded %d events in %.0f ms; %d elements in the lists; longest task after load %.0f ms (so far after scrolling and stepping %.0f, jumping %.0f, searching %.0f), pace %.1f ms", before, loaded, nodes, longest, scrolled, jumped, searched, slowest)
-	require.Less(t, nodes, 2000)
-	require.Less(t, jumped, max(longestTaskMS, longestTaskPaces*slowest), "a task that stops the page")
-	// A search drops and makes a hundred thousand lines, which the collector takes up.
-	require.Less(t, longest, 3*max(longestTaskMS, longestTaskPaces*slowest), "a task that stops the page")
+	set := func(selector string, value any, event string) {
+		js[bool](b, fmt.Sprintf(`(() => { const e = document.querySelector(%q); e.value = %q; e.dispatchEvent(new Event(%q, {bubbles: true})); return true; })()`, selector, fmt.Sprint(value), event))
+	}
+	nodes := func() int { return js[int](b, `document.querySelectorAll('#log-rows *, #plan-rows *').length`) }
+	for _, phase := range []struct {
+		name string
+		do   func()
+	}{
+		{"scrolling", func() {
+			for i := range 30 {
+				js[bool](b, fmt.Sprintf(`(() => { for (const e of document.querySelectorAll('#log-rows, #plan-rows')) e.scrollTop = %d / 30 * e.scrollHeight; return true; })()`, i*7%30))
+				frames(1)
+			}
+		}},
+		{"stepping", func() {
+			b.press(strings.Repeat(kb.ArrowLeft, 10), strings.Repeat(kb.ArrowRight, 5))
+			b.wait(fmt.Sprintf(`location.hash.includes('at=%d')`, int(s.seq)-5))
+		}},
+		{"scrubbing", func() {
+			for i := range 40 {
+				set(".scrubber input", 20+i*17%40*total/40, "input")
+				frames(1)
+			}
+		}},
+		{"first and newest", func() {
+			b.press(kb.Home, kb.ArrowRight, kb.ArrowRight, kb.End)
+			b.wait(`!location.hash.includes('at=')`)
+		}},
+		{"pointing at the timeline", func() {
+			for i := range 20 {
+				require.NoError(t, chromedp.Do(b.ctx, chromedp.MouseEvent(chromedp.MouseMoved, float64(200+i*50), 800)))
+				frames(1)
+			}
+		}},
+		{"zooming", func() {
+			b.press("++++----0")
+			frames(2)
+		}},
+		{"searching", func() {
+			b.press("/", "warning 999")
+			title(`log 1\d of`)
+			b.press(kb.Escape, "l", kb.ArrowDown)
+			b.wait(`document.querySelector('.detail pre')?.innerText.includes('warning 999')`)
+		}},
+		{"clearing the search", func() {
+			set(".log input[type=search]", "", "input")
+			title(fmt.Sprintf(`log %d$`, s.seq))
+		}},
+		{"hiding kinds", func() {
+			for _, label := range []string{"model calls", "plan", "document"} {
+				js[bool](b, fmt.Sprintf(`([...document.querySelectorAll('.log .menu label')].find((e) => e.textContent.trim() === %q).querySelector('input').click(), true)`, label))
+				frames(3)
+			}
+			title(`log \d+ of`)
+		}},
+		{"changes and tags", func() {
+			b.press("ct")
+			b.wait(`document.querySelector('.entry.fresh')`)
+			b.press("ct")
+		}},
+		{"events that arrive", func() {
+			for range 100 {
+				s.fill(20)
+				time.Sleep(5 * time.Millisecond)
+			}
+			b.wait(fmt.Sprintf(`document.querySelector('#log-title').innerText.includes('%d')`, s.seq))
+		}},
+	} {
+		pace := b.tasks(func() {
+			js[float64](b, `(() => { let x = 0; for (let i = 0; i < 5e6; i++) x += Math.sqrt(i % 1000) * Math.random(); return x; })()`)
+		})[0]
+		longest := b.tasks(phase.do)[0]
+		t.Logf("%s: the longest task %v; pace %v", phase.name, longest, pace.traced)
+		require.Less(t, longest.CPU/1000, max(longestTaskMS, longestTaskPaces*pace.CPU/1000), "a task that stops the page while %s", phase.name)
+		require.Less(t, nodes(), 2000, "elements in the long lists")
+	}
 	b.clean()
 }
 
-// longestTaskMS is what a reader takes for at once; longestTaskPaces is the same on
-// a machine that has much else to do.
+// longestTaskMS is what a reader takes for at once. On a machine on which the
+// processor itself is slow at this time, by its sisters or by heat, it is
+// longestTaskPaces times a piece of work that takes 35 ms on a calm one.
 const (
 	longestTaskMS    = 100.0
-	longestTaskPaces = 15.0
+	longestTaskPaces = 3.0
 )

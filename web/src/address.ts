@@ -1,7 +1,7 @@
 // Where the reader is, in the part of the URL behind "#": it works from a server
 // and from a file on disk, survives a reload and can be sent to others.
 
-import { signal } from "@preact/signals";
+import { computed, type ReadonlySignal, signal } from "@preact/signals";
 
 export type Place = "runs" | "run" | "batches" | "batch";
 
@@ -38,8 +38,17 @@ function write(a: Address): string {
   return "#" + paths[a.place] + encodeURIComponent(a.id) + (query ? "?" + query : "");
 }
 
+// params are signals of their own, so that a change of one has only those drawn again
+// who show it.
+const params = new Map<string, ReadonlySignal<string>>();
+
 export function param(name: string): string {
-  return address.value.params.get(name) ?? "";
+  let value = params.get(name);
+  if (!value) {
+    value = computed(() => address.value.params.get(name) ?? "");
+    params.set(name, value);
+  }
+  return value.value;
 }
 
 // setParams changes parts of the address without a new entry in the history.

@@ -39,9 +39,12 @@ export function ago(ms: number): string {
   return days === 1 ? "yesterday" : `${days} days ago`;
 }
 
+// moments is made once: making it takes longer than to write a hundred times.
+const moments = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+
 export function exact(time: string): string {
   const date = new Date(time);
-  return isNaN(date.getTime()) ? time : date.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" });
+  return isNaN(date.getTime()) ? time : moments.format(date);
 }
 
 // statuses give each status its sign and word: the terminal view has the same.

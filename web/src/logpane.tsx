@@ -33,16 +33,14 @@ export function Log({ view, run }: { view: RunView; run: Run }) {
   const hidden = param("hide");
   const agent = param("agent");
   const words = param("find");
-  filter.set(hidden, agent, words);
-  const at = view.at.value;
-  const rows = filter.rows;
-  const count = view.following.value ? rows.length : upTo(rows, at);
+  filter.set(hidden, agent, words, view.following.value);
+  const count = view.following.value ? filter.count : filter.upTo(view.at.value);
   const selected = /^event:(\d+)$/.exec(param("sel"));
   const seq = selected ? Number(selected[1]) : 0;
-  const index = seq ? upTo(rows, seq) - 1 : -1;
+  const index = seq ? filter.upTo(seq) - 1 : -1;
   const start = Date.parse(run.summary.started_at);
   const row = (i: number) => {
-    const env = view.events[rows[i] - 1];
+    const env = view.events[filter.seq(i) - 1];
     return (
       <>
         <span class="seq num">{env.seq}</span>
@@ -80,8 +78,8 @@ export function Log({ view, run }: { view: RunView; run: Run }) {
         </label>
       </div>
       <VirtualList
-        id="log-rows" label="Events" count={count} rowHeight={44} row={row} selected={index >= 0 && rows[index] === seq && index < count ? index : -1}
-        onSelect={(i) => setParams({ sel: "event:" + rows[i] })} follow={view.following.value && !seq}
+        id="log-rows" label="Events" count={count} rowHeight={44} row={row} selected={index >= 0 && filter.seq(index) === seq && index < count ? index : -1}
+        onSelect={(i) => setParams({ sel: "event:" + filter.seq(i) })} follow={view.following.value && !seq}
         empty={filter.done ? "No event fits. Change the filter." : "Searching …"}
       />
       {seq > 0 && <Detail view={view} seq={seq} />}
@@ -112,16 +110,4 @@ function Detail({ view, seq }: { view: RunView; seq: number }) {
       <pre tabIndex={0} aria-label={`Event ${seq} as JSON`} role="region">{json}</pre>
     </div>
   );
-}
-
-// upTo counts the rows with a seq up to that one.
-function upTo(rows: number[], seq: number): number {
-  let low = 0;
-  let high = rows.length;
-  while (low < high) {
-    const mid = (low + high) >> 1;
-    if (rows[mid] <= seq) low = mid + 1;
-    else high = mid;
-  }
-  return low;
 }

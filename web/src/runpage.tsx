@@ -3,7 +3,7 @@
 
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { address, go, link, param, runLink } from "./address";
+import { go, link, param, runLink, setParams } from "./address";
 import { postJSON } from "./api";
 import { tick } from "./clock";
 import { Document } from "./documentpane";
@@ -22,7 +22,7 @@ export function RunPage({ view, file }: { view: RunView; file: boolean }) {
   useEffect(() => {
     // A link may say to play: `convene replay FILE --open` does.
     if (param("play") && view.events.length > 0 && !view.playing.peek()) {
-      address.peek().params.delete("play");
+      setParams({ play: "" });
       view.play();
     }
   }, [view.changed.value]);
