@@ -47,11 +47,15 @@ type Config struct {
 	RowTimeout time.Duration
 	// Timeout stops the batch, to be resumed. Defaults to none.
 	Timeout time.Duration
-	// Limiters gives the state of the endpoints' limiters. While calls wait there no
-	// row is started. Defaults to starting rows as fast as Concurrency allows.
+	// Limiters gives the state of the endpoints' limiters, with their endpoints. While
+	// calls wait there no row is started. Defaults to starting rows as fast as
+	// Concurrency allows.
 	Limiters func() []llm.LimiterState
 	// Total is the number of rows, 0 where nobody knows. It is for progress alone.
 	Total int
+	// Input and Output tell those who watch where rows come from and outputs go. [Open]
+	// sets them; default to nothing.
+	Input, Output string
 	// Identity names the batch. Defaults to a new one.
 	Identity Identity
 	// Resumed is set when rows of this identity may have been started before: the log
@@ -65,8 +69,12 @@ type Batch struct {
 	config Config
 	budget *runner.Budget
 	teams  *teams
-	// agents are those of the standard team, with their models.
-	agents []events.AgentCard
+	// crew are the agents of the standard team, with their models.
+	crew runner.Crew
+	// journal is set from the claim of the batch's thread on.
+	journal *journal
+	// attempt counts the retries of failed rows.
+	attempt int
 
 	mu       sync.Mutex // guards what follows
 	begun    time.Time
@@ -129,7 +137,7 @@ func New(config Config) (*Batch, error) {
 	}
 	job, err := b.job(&Row{Request: "check", Vars: placeholders(config.Team)})
 	if err == nil {
-		b.agents, err = config.Runner.Check(job)
+		b.crew, err = config.Runner.Check(job)
 	}
 	if err != nil {
 		return nil, err
@@ -153,8 +161,22 @@ func placeholders(t *team.Team) map[string]string {
 // Run returns when every row has an output, or the batch was stopped and its runs
 // have come to rest: the report says which. When ctx ends, calls under way are
 // given up, the runs are left to be resumed, and the rows must end too. The error
-// is that of rows, of the sink or of the store.
+// is that of rows, of the sink or of the store; an [*events.HeldError] where a batch
+// of the same identity is under way.
 func (b *Batch) Run(ctx context.Context, rows iter.Seq2[Row, error], sink Sink) (Report, error) {
+	if err := b.claim(ctx); err != nil {
+		return b.Report(), err
+	}
+	defer b.release()
+	report, err := b.work(ctx, rows, sink)
+	return report, b.journal.end(ctx, report, err)
+}
+
+// work runs the rows. The batch's thread is claimed.
+func (b *Batch) work(ctx context.Context, rows iter.Seq2[Row, error], sink Sink) (Report, error) {
+	if err := b.journal.begin(ctx); err != nil {
+		return b.Report(), err
+	}
 	b.mu.Lock()
 	b.begun = time.Now()
 	b.mu.Unlock()
@@ -167,12 +189,16 @@ func (b *Batch) Run(ctx context.Context, rows iter.Seq2[Row, error], sink Sink) 
 	defer context.AfterFunc(ctx, func() { b.halt(Stop{StopInterrupted, context.Cause(ctx).Error()}) })()
 
 	f := &floor{batch: b, sink: sink, slots: make(chan struct{}, b.config.Concurrency), outputs: make(chan Output)}
-	var writing sync.WaitGroup
+	var writing, telling sync.WaitGroup
+	ended := make(chan struct{})
 	writing.Go(f.write)
+	telling.Go(func() { f.tell(ctx, ended) })
 	err := f.admit(ctx, rows)
 	f.working.Wait()
 	close(f.outputs)
 	writing.Wait()
+	close(ended)
+	telling.Wait()
 	report := b.Report()
 	report.Suspended = f.suspended
 	return report, errors.Join(err, f.broken)

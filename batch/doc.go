@@ -16,4 +16,7 @@
 // runs tells, after a crash, which rows were started and how far they came; what
 // the output file lacks is taken from there, and no finished model call is made
 // again. Nothing about single rows is kept in memory.
+//
+// How the batch as a whole goes stands in a thread of its own, whose id is the
+// batch's, so that others can watch it: see [events.Log.FindBatch].
 package batch

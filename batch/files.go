@@ -87,13 +87,8 @@ func Open(ctx context.Context, files Files, config Config) (_ *Job, err error) {
 	if j.Batch, err = New(config); err != nil {
 		return nil, err
 	}
-	if err := j.lock(ctx, config.Identity); err != nil {
+	if err := j.lock(ctx); err != nil {
 		return nil, err
-	}
-	if files.Fresh && j.manifest != nil {
-		if err := j.lock(ctx, j.manifest.Identity); err != nil {
-			return nil, err
-		}
 	}
 	created, err := j.makeDir()
 	if err != nil {
@@ -140,19 +135,22 @@ func (j *Job) find() error {
 	return nil
 }
 
-// lock keeps other processes from the same batch, for as long as this one lives.
-func (j *Job) lock(ctx context.Context, identity Identity) error {
-	log := j.config.Runner.Log()
-	key := events.ThreadKey{Tenant: j.config.Tenant, Thread: events.ThreadID(identity.ID)}
-	epoch, err := log.Claim(ctx, key, j.config.Runner.Owner(), false)
+// lock keeps others from the same batch until Close, and from the one that is removed
+// to start over.
+func (j *Job) lock(ctx context.Context) error {
+	err := j.claim(ctx)
+	j.closers = append(j.closers, func() error { j.release(); return nil })
+	if err == nil && j.files.Fresh && j.manifest != nil {
+		old, r := j.manifest.key(j.config.Tenant), j.config.Runner
+		var epoch events.Epoch
+		if epoch, err = r.Claim(ctx, old); err == nil {
+			j.closers = append(j.closers, func() error { r.Release(old, epoch); return nil })
+		}
+	}
 	if errors.Is(err, events.ErrHeld) {
 		return fmt.Errorf("the batch into %s is under way already: %w", j.files.Output, err)
 	}
-	if err != nil {
-		return err
-	}
-	j.closers = append(j.closers, func() error { return log.Release(context.Background(), key, epoch) })
-	return nil
+	return err
 }
 
 func (j *Job) makeDir() (created bool, err error) {
@@ -207,6 +205,7 @@ func (j *Job) prepare(ctx context.Context) (err error) {
 	j.bad = found.bad
 	j.selection = selection{limit: j.files.Limit, sample: j.files.Sample, total: found.rows, seed: found.digest}
 	j.config.Total = j.selection.size()
+	j.config.Input, j.config.Output = j.in.name, j.files.Output
 	if err := j.agree(found); err != nil {
 		return err
 	}
@@ -274,7 +273,7 @@ func (j *Job) settings() (settings, error) {
 		Team: teamJSON, Agents: map[events.AgentID][]string{}, Solo: j.config.Solo,
 		Format: j.in.format, Unordered: j.files.Unordered, Sample: j.files.Sample,
 	}
-	for _, agent := range j.agents {
+	for _, agent := range j.crew.Agents {
 		s.Agents[agent.ID] = agent.Models
 	}
 	return s, err

@@ -115,6 +115,24 @@ func (f *floor) guarded(ctx context.Context, row *Row) (out *Output, err error) 
 	return f.batch.run(ctx, row)
 }
 
+// tell keeps the journal until the rows have ended. What it cannot write breaks the
+// batch, as a failing store does.
+func (f *floor) tell(ctx context.Context, ended <-chan struct{}) {
+	ticker := time.NewTicker(progressInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ended:
+			return
+		case <-ticker.C:
+		}
+		if err := f.batch.journal.progress(ctx); err != nil {
+			f.fail(err)
+			return
+		}
+	}
+}
+
 // fail stops the batch: its input, output or store does not work.
 func (f *floor) fail(err error) {
 	f.mu.Lock()
@@ -144,6 +162,9 @@ func (f *floor) write() {
 
 // count takes an output into the report and stops the batch where it says so.
 func (b *Batch) count(out *Output) {
+	if out.rejected != nil {
+		b.journal.reject(out.rejected)
+	}
 	b.mu.Lock()
 	b.tally.add(out)
 	b.written++
@@ -254,6 +275,7 @@ func (b *Batch) job(row *Row) (runner.Job, error) {
 		Tenant: b.config.Tenant, Thread: b.config.Identity.threadID(row), Run: b.config.Identity.runID(row),
 		Request: row.Request, Vars: row.Vars, Team: t, Model: b.config.Model, Solo: b.config.Solo,
 		Priority: llm.PriorityBatch, Budget: b.budget,
+		Batch: &events.BatchRow{Batch: events.BatchID(b.config.Identity.ID), Row: row.ID, Index: row.Index, Attempt: row.Attempt},
 	}, nil
 }
 

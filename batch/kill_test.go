@@ -68,8 +68,13 @@ func killed(t *testing.T, rows, kills int, unordered bool) {
 		served, _ := model.counts()
 		lost += max(served-calls(t, w), 0)
 	}
+	if killed := journaled(t, w); killed.Done < rows {
+		require.Equal(t, events.StatusRunning, killed.Status, "as the log has it; that nobody holds it tells the rest")
+	}
 	report := w.finish(t)
 	require.Equal(t, []int{rows, 0, 0}, []int{report.Completed, report.Failed + report.Degraded, report.Left})
+	require.Equal(t, events.StatusCompleted, journaled(t, w).Status)
+	require.Equal(t, rows, journaled(t, w).Completed)
 
 	all, usage, cost := outputs(t, w.output()), events.Usage{}, 0.0
 	require.Len(t, all, rows)
@@ -122,6 +127,19 @@ func eachRun(t testing.TB, w work, visit func(events.RunSummary)) {
 		}
 		query.Before = page[len(page)-1].Run
 	}
+}
+
+// journaled gives the summary of the work's one batch, which nobody holds.
+func journaled(t testing.TB, w work) events.BatchSummary {
+	t.Helper()
+	log, err := sqlite.Open(context.Background(), w.store())
+	require.NoError(t, err)
+	defer func() { require.NoError(t, log.Close()) }()
+	summary, _ := onlyBatch(t, log)
+	owner, _, err := log.Holder(t.Context(), batchKey(summary))
+	require.NoError(t, err)
+	require.Empty(t, owner)
+	return summary
 }
 
 // A last line that was not written whole is written again, from the log.

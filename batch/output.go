@@ -37,6 +37,8 @@ type Output struct {
 	Error *OutputError `json:"error"`
 
 	position int
+	// rejected is set where the row never had a run.
+	rejected *RowError
 }
 
 // OutputError is why a row failed, or why its answer lacks something.
@@ -97,6 +99,6 @@ func failedOutput(e *RowError) Output {
 	zero := 0.0
 	return Output{
 		ID: e.ID, Index: e.Index, Status: events.StatusFailed, CostUSD: &zero, Input: e.Input,
-		Error: &OutputError{Kind: e.Kind, Message: e.Error()}, position: e.position,
+		Error: &OutputError{Kind: e.Kind, Message: e.Error()}, position: e.position, rejected: e,
 	}
 }

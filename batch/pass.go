@@ -208,12 +208,13 @@ func (j *Job) Run(ctx context.Context) (Report, error) {
 			}
 		}
 	}
-	report, err := j.Batch.Run(ctx, rows, j.lines)
+	j.attempt = j.manifest.Generation
+	report, err := j.work(ctx, rows, j.lines)
 	report.Left = j.selection.size() - report.Rows
 	if err == nil && report.Left == 0 {
 		err = j.finish()
 	}
-	return report, errors.Join(err, j.Close())
+	return report, errors.Join(j.journal.end(ctx, report, err), j.Close())
 }
 
 // copied counts a good output that a retry takes over. The budget has it already.

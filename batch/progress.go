@@ -2,86 +2,68 @@ package batch
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/convene-run/convene/agent"
+	"github.com/convene-run/convene/events"
 )
 
 // Progress is where a batch stands at one moment.
 type Progress struct {
-	// Total is the number of rows, 0 where nobody knows. Done counts those with an
-	// output, the failed and degraded among them.
-	Total    int `json:"total"`
-	Done     int `json:"done"`
-	Failed   int `json:"failed"`
-	Degraded int `json:"degraded"`
-	Running  int `json:"running"`
-	// RowsPerSecond is of this call of the batch.
-	RowsPerSecond float64 `json:"rows_per_second"`
-	// Elapsed is of this call; Left is how long the rest will take at this rate, 0 where
-	// that is unknown.
-	Elapsed time.Duration `json:"-"`
-	Left    time.Duration `json:"-"`
-	// Tokens and CostUSD are spent so far, by rows under way too; ProjectedUSD is what
-	// all rows will cost if the others are like those done, 0 where that is unknown.
-	Tokens       int64   `json:"tokens"`
-	CostUSD      float64 `json:"cost_usd"`
-	ProjectedUSD float64 `json:"projected_cost_usd"`
-	// Slowest are the rows that have been under way for longest.
-	Slowest []RowProgress `json:"slowest"`
+	// Total is the number of rows, 0 where nobody knows.
+	Total int `json:"total"`
+	events.BatchFigures
 	// Stop is set once no more rows are started.
 	Stop *Stop `json:"stop,omitempty"`
 }
 
-// RowProgress is a row under way.
-type RowProgress struct {
-	ID      string        `json:"id"`
-	Index   int           `json:"index"`
-	Elapsed time.Duration `json:"-"`
-	// Agents are what its agents do.
-	Agents []AgentProgress `json:"agents"`
-}
-
-// AgentProgress is what an agent of a row does.
-type AgentProgress struct {
-	Name  string      `json:"name"`
-	Phase agent.Phase `json:"phase"`
-	// Reason is why it waits to try again, where it does.
-	Reason string `json:"reason,omitempty"`
-}
-
-// slowestShown is how many rows under way a progress names.
-const slowestShown = 3
+const (
+	// slowestShown is how many rows under way a progress names.
+	slowestShown = 3
+	// causesShown and causeBytes bound what a progress says of failures: it is written
+	// down every few seconds. The output has every message whole.
+	causesShown = 20
+	causeBytes  = 300
+)
 
 // Progress tells where the batch stands.
 func (b *Batch) Progress() Progress {
 	b.mu.Lock()
 	now := time.Now()
 	r := &b.tally.report
-	p := Progress{
-		Total: b.config.Total, Done: r.Rows, Failed: r.Failed, Degraded: r.Degraded,
-		Running: len(b.active), Stop: b.stop,
-	}
+	p := Progress{Total: b.config.Total, Stop: b.stop, BatchFigures: events.BatchFigures{
+		Done: r.Rows, Completed: r.Completed, Degraded: r.Degraded, Failed: r.Failed, Running: len(b.active),
+		Causes: b.tally.shown(),
+	}}
+	elapsed := time.Duration(0)
 	if !b.begun.IsZero() {
-		p.Elapsed = now.Sub(b.begun)
+		elapsed = now.Sub(b.begun)
 	}
-	if p.Elapsed > 0 {
-		p.RowsPerSecond = float64(b.written) / p.Elapsed.Seconds()
+	if elapsed > 0 {
+		p.RowsPerSecond = float64(b.written) / elapsed.Seconds()
 	}
-	if r.CostUSD != nil && p.Done > 0 {
+	priced := r.CostUSD != nil
+	if priced && p.Done > 0 {
 		p.ProjectedUSD = *r.CostUSD / float64(p.Done) * float64(p.Total)
 	}
 	slowest := b.slowest()
 	b.mu.Unlock()
 
-	p.Tokens, p.CostUSD = b.budget.Spent()
+	tokens, costUSD := b.budget.Spent()
+	p.ElapsedMS, p.Tokens = elapsed.Milliseconds(), tokens
+	if priced {
+		p.CostUSD = &costUSD
+	}
 	if p.RowsPerSecond > 0 && p.Total > p.Done {
-		p.Left = time.Duration(float64(p.Total-p.Done) / p.RowsPerSecond * float64(time.Second))
+		p.LeftMS = int64(float64(p.Total-p.Done) / p.RowsPerSecond * 1000)
 	}
 	for _, a := range slowest {
 		p.Slowest = append(p.Slowest, a.progress(now))
 	}
+	p.Limiters = b.limiters(now)
 	return p
 }
 
@@ -97,11 +79,60 @@ func (b *Batch) slowest() []*active {
 	return all[:min(len(all), slowestShown)]
 }
 
-func (a *active) progress(now time.Time) RowProgress {
-	p := RowProgress{ID: a.row.ID, Index: a.row.Index, Elapsed: now.Sub(a.since)}
-	for _, live := range a.run.Live() {
-		state := live.State()
-		p.Agents = append(p.Agents, AgentProgress{Name: live.DisplayName, Phase: state.Phase, Reason: state.RetryReason})
+func (b *Batch) limiters(now time.Time) (all []events.BatchLimiter) {
+	if b.config.Limiters == nil {
+		return nil
 	}
-	return p
+	for _, s := range b.config.Limiters() {
+		l := events.BatchLimiter{
+			Endpoint: s.Endpoint, Limit: s.Limit, InFlight: s.InFlight, Waiting: s.Waiting,
+			RequestsPerMinute: s.RequestsPerMinute, TokensPerMinute: s.TokensPerMinute,
+		}
+		if s.ThrottledUntil.After(now) {
+			l.HeldBackMS = s.ThrottledUntil.Sub(now).Milliseconds()
+		}
+		all = append(all, l)
+	}
+	return all
+}
+
+// shown gives the commonest causes, as they are written down.
+func (t *tally) shown() (causes []events.BatchCause) {
+	for _, c := range t.ranking()[:min(len(t.causes), causesShown)] {
+		causes = append(causes, events.BatchCause{
+			Code: c.Kind, Status: c.Status, Count: c.Count, Row: c.ID, Run: c.RunID, Message: clip(c.Message, causeBytes),
+		})
+	}
+	return causes
+}
+
+func (a *active) progress(now time.Time) events.BatchRowUnderWay {
+	return events.BatchRowUnderWay{
+		Row: a.row.ID, Index: a.row.Index, Run: a.run.ID(), ElapsedMS: now.Sub(a.since).Milliseconds(), Doing: doing(a.run.Live()),
+	}
+}
+
+// phases are what agents do, in words.
+var phases = map[agent.Phase]string{
+	agent.PhaseQueued: "waiting for slot", agent.PhaseWaiting: "waiting for first token", agent.PhaseThinking: "thinking",
+	agent.PhaseWriting: "writing", agent.PhaseRetrying: "waiting to try again", agent.PhaseTools: "using tools",
+}
+
+// doing says what the agents of a run do.
+func doing(lives []*agent.Live) string {
+	var words []string
+	for _, live := range lives {
+		state := live.State()
+		word, known := phases[state.Phase]
+		switch {
+		case !known:
+			continue
+		case state.Phase == agent.PhaseTools && live.Dispatch == "" && len(lives) > 1:
+			word = "waiting for specialists"
+		case state.RetryReason != "":
+			word += " (" + clip(state.RetryReason, causeBytes) + ")"
+		}
+		words = append(words, fmt.Sprintf("%s %s", live.DisplayName, word))
+	}
+	return strings.Join(words, ", ")
 }

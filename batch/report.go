@@ -50,9 +50,11 @@ type Cause struct {
 	Kind   string        `json:"kind"`
 	Status events.Status `json:"status"`
 	Count  int           `json:"count"`
-	// ID and Message are of the first row that it happened to.
-	ID      string `json:"id"`
-	Message string `json:"message"`
+	// ID, RunID and Message are of the first row that it happened to; RunID is empty
+	// where the row never had a run.
+	ID      string       `json:"id"`
+	RunID   events.RunID `json:"run_id,omitempty"`
+	Message string       `json:"message"`
 }
 
 // StopKind is why a batch stopped before its last row.
@@ -149,7 +151,7 @@ func (t *tally) blame(out *Output) {
 		if len(t.causes) == maxCauses {
 			return
 		}
-		cause = &Cause{Kind: out.Error.Kind, Status: out.Status, ID: out.ID, Message: out.Error.Message}
+		cause = &Cause{Kind: out.Error.Kind, Status: out.Status, ID: out.ID, RunID: out.RunID, Message: out.Error.Message}
 		t.causes[key] = cause
 	}
 	cause.Count++
@@ -158,16 +160,21 @@ func (t *tally) blame(out *Output) {
 // sum gives the report so far; total is the number of rows, 0 if unknown.
 func (t *tally) sum(total int) Report {
 	r := t.report
-	r.Slowest, r.Dearest = slices.Clone(r.Slowest), slices.Clone(r.Dearest)
-	for _, cause := range t.causes {
-		r.Causes = append(r.Causes, *cause)
-	}
-	slices.SortFunc(r.Causes, func(a, b Cause) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Status, b.Status))
-	})
+	r.Slowest, r.Dearest, r.Causes = slices.Clone(r.Slowest), slices.Clone(r.Dearest), t.ranking()
 	r.Left = -1
 	if total > 0 {
 		r.Left = total - r.Rows
 	}
 	return r
+}
+
+// ranking gives the causes, the commonest first.
+func (t *tally) ranking() (causes []Cause) {
+	for _, cause := range t.causes {
+		causes = append(causes, *cause)
+	}
+	slices.SortFunc(causes, func(a, b Cause) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Status, b.Status))
+	})
+	return causes
 }

@@ -88,16 +88,25 @@ func NewIdentity() Identity {
 	return Identity{ID: uuid.NewString(), Created: time.Now().UTC().Truncate(time.Millisecond)}
 }
 
+// key gives the thread of the batch itself.
+func (i Identity) key(tenant events.TenantID) events.ThreadKey {
+	return events.ThreadKey{Tenant: tenant, Thread: events.ThreadID(i.ID)}
+}
+
 // runID gives the id of the row's run: a UUID version 7 whose time is that of the
-// batch plus a millisecond for each row. Ids sort like the rows, so that the
-// limiter, which serves the oldest run first, serves the first row first.
+// batch plus a millisecond for each row, with the attempt behind it. Ids sort like the
+// rows, and the attempts of a row like themselves, so that the limiter, which serves
+// the oldest run first, serves the first row first, and listings need no other order.
 func (i Identity) runID(row *Row) events.RunID {
 	id := i.digest("run", row)
-	var ms [8]byte
-	binary.BigEndian.PutUint64(ms[:], uint64(i.Created.UnixMilli()+int64(row.Index)))
-	copy(id[:6], ms[2:])
+	var head [8]byte
+	binary.BigEndian.PutUint64(head[:], uint64(i.Created.UnixMilli()+int64(row.Index))<<16|uint64(min(row.Attempt, maxSortedAttempt)))
+	copy(id[:], head[:])
 	return events.RunID(stamped(id, 7))
 }
+
+// maxSortedAttempt is what the bits between the version and the variant hold.
+const maxSortedAttempt = 1<<12 - 1
 
 func (i Identity) threadID(row *Row) events.ThreadID {
 	if row.Thread != "" {

@@ -263,6 +263,8 @@ func (l *LocalLimiter) throttle(until time.Time) {
 
 // LimiterState is what a limiter does at one moment, for people.
 type LimiterState struct {
+	// Endpoint names the endpoint; empty where whoever asked the limiter did not say.
+	Endpoint string
 	// Limit is how many calls may be in flight, InFlight how many are, Waiting how
 	// many wait for their turn.
 	Limit, InFlight, Waiting int

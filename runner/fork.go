@@ -144,6 +144,10 @@ func (r *Runner) copyFacts(ctx context.Context, key events.ThreadKey, forked eve
 			ids[old] = events.RunID(id.String())
 		}
 		facts[i].Run = ids[old]
+		if started, ok := facts[i].Data.(events.WorkflowStarted); ok {
+			started.Batch = nil // the batch knows nothing of the fork
+			facts[i].Data = started
+		}
 	}
 	epoch, err := r.config.Log.Claim(ctx, key, r.config.Owner, false)
 	if err != nil {

@@ -151,22 +151,13 @@ func (r *Run) Cancel(reason string) error {
 	return err
 }
 
-func (r *Run) claim(ctx context.Context, key events.ThreadKey) error {
-	if err := r.runner.occupy(key); err != nil {
-		return err
-	}
-	epoch, err := r.runner.config.Log.Claim(ctx, key, r.runner.config.Owner, false)
-	if err != nil {
-		r.runner.vacate(key)
-	}
-	r.key, r.epoch = key, epoch
+func (r *Run) claim(ctx context.Context, key events.ThreadKey) (err error) {
+	r.key = key
+	r.epoch, err = r.runner.Claim(ctx, key)
 	return err
 }
 
-func (r *Run) release() {
-	_ = r.runner.config.Log.Release(context.Background(), r.key, r.epoch) // the claim dies with the process at the latest
-	r.runner.vacate(r.key)
-}
+func (r *Run) release() { r.runner.Release(r.key, r.epoch) }
 
 // open appends the first event of the run.
 func (r *Run) open(ctx context.Context, th *thread.Thread, started events.WorkflowStarted) error {
@@ -345,6 +336,25 @@ func resultOf(run *thread.Run) Result {
 	return result
 }
 
+// Claim keeps a thread for whoever calls, a run or a batch: for others, of this runner
+// too, the error is an [*events.HeldError] until [Runner.Release].
+func (r *Runner) Claim(ctx context.Context, key events.ThreadKey) (events.Epoch, error) {
+	if err := r.occupy(key); err != nil {
+		return 0, err
+	}
+	epoch, err := r.config.Log.Claim(ctx, key, r.config.Owner, false)
+	if err != nil {
+		r.vacate(key)
+	}
+	return epoch, err
+}
+
+// Release gives back what [Runner.Claim] gave.
+func (r *Runner) Release(key events.ThreadKey, epoch events.Epoch) {
+	_ = r.config.Log.Release(context.Background(), key, epoch) // the claim dies with the process at the latest
+	r.vacate(key)
+}
+
 // occupy keeps a thread for one run of this runner: in the log a second claim of the
 // same owner would take it from the first.
 func (r *Runner) occupy(key events.ThreadKey) error {
@@ -363,14 +373,21 @@ func (r *Runner) vacate(key events.ThreadKey) {
 	delete(r.threads, key)
 }
 
+// Driven gives the run that this runner drives in the thread, nil where it drives none.
+func (r *Runner) Driven(key events.ThreadKey) *Run {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.runs[key]
+}
+
 func (r *Runner) remember(run *Run) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.runs[run.id] = run
+	r.runs[run.key] = run
 }
 
 func (r *Runner) forget(run *Run) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.runs, run.id)
+	delete(r.runs, run.key)
 }

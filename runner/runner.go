@@ -58,7 +58,8 @@ type Runner struct {
 
 	mu    sync.Mutex // guards what follows
 	plans map[planKey]*plan
-	runs  map[events.RunID]*Run
+	// runs are those that are driven here; a thread has one at a time.
+	runs map[events.ThreadKey]*Run
 	// threads are those that are claimed here, and since when.
 	threads map[events.ThreadKey]time.Time
 }
@@ -77,7 +78,7 @@ func New(config Config) (*Runner, error) {
 	if config.Owner == "" {
 		config.Owner = events.Owner(uuid.NewString())
 	}
-	return &Runner{config: config, plans: map[planKey]*plan{}, runs: map[events.RunID]*Run{}, threads: map[events.ThreadKey]time.Time{}}, nil
+	return &Runner{config: config, plans: map[planKey]*plan{}, runs: map[events.ThreadKey]*Run{}, threads: map[events.ThreadKey]time.Time{}}, nil
 }
 
 // Job is one request to a team.
@@ -102,6 +103,8 @@ type Job struct {
 	Priority llm.Priority
 	// Budget, if set, is shared with other runs and holds beside the team's limits.
 	Budget *Budget
+	// Batch is set on the job of a batch's row. The log then knows whose row it is.
+	Batch *events.BatchRow
 }
 
 // Terms are what a run is driven under. They are of the process, not of the run:
@@ -187,21 +190,32 @@ func (r *Runner) Log() events.Log { return r.config.Log }
 // Owner is the name under which the runner claims threads.
 func (r *Runner) Owner() events.Owner { return r.config.Owner }
 
+// Version is what is written into the runs that are started or resumed here.
+func (r *Runner) Version() string { return r.config.Version }
+
+// Crew is who would work on a job.
+type Crew struct {
+	// Agents are the agents with the models that they would ask.
+	Agents []events.AgentCard
+	// Simulated is set where any of them asks the simulated model.
+	Simulated bool
+}
+
 // Check reports what would keep the job from being started: an [*InputError], a team
-// that is not sound, or a model that nobody can ask. Otherwise it gives the agents
-// with the models that they would ask. Nothing is written.
-func (r *Runner) Check(job Job) ([]events.AgentCard, error) {
+// that is not sound, or a model that nobody can ask. Otherwise it says who would work
+// on it. Nothing is written.
+func (r *Runner) Check(job Job) (Crew, error) {
 	if err := job.Check(); err != nil {
-		return nil, err
+		return Crew{}, err
 	}
 	plan, err := r.plan(job)
 	if err != nil {
-		return nil, err
+		return Crew{}, err
 	}
 	if _, err = plan.config.Team.Message(job.Request, job.Vars); err != nil {
-		return nil, &InputError{err.Error()}
+		return Crew{}, &InputError{err.Error()}
 	}
-	return plan.cards, nil
+	return Crew{plan.cards, plan.simulated}, nil
 }
 
 // Start begins a run and drives it in the background, until it is over or ctx
@@ -222,6 +236,7 @@ func (r *Runner) Start(ctx context.Context, job Job) (*Run, error) {
 	started := events.WorkflowStarted{
 		Message: job.Request, Team: plan.config.Team.Name, Agents: plan.cards, Layout: plan.layout,
 		Config: plan.encoded, Solo: job.Solo, Simulated: plan.simulated, BinaryVersion: r.config.Version,
+		Batch: job.Batch,
 	}
 	if prompt != job.Request {
 		started.Prompt = prompt
@@ -368,16 +383,14 @@ func (r *Runner) postCancel(ctx context.Context, tenant events.TenantID, idOrPre
 	if summary.Status.Over() {
 		return fmt.Errorf("run %s: %w (%s)", summary.Run, ErrOver, summary.Status)
 	}
-	_, err = r.config.Log.Post(ctx, events.ThreadKey{Tenant: tenant, Thread: summary.Thread}, events.Envelope{
+	key := events.ThreadKey{Tenant: tenant, Thread: summary.Thread}
+	_, err = r.config.Log.Post(ctx, key, events.Envelope{
 		Run: summary.Run, Data: events.CancelRequested{Reason: reason},
 	})
 	if errors.Is(err, events.ErrRunOver) {
 		return fmt.Errorf("run %s: %w", summary.Run, ErrOver)
 	}
-	r.mu.Lock()
-	own := r.runs[summary.Run]
-	r.mu.Unlock()
-	if own != nil && err == nil {
+	if own := r.Driven(key); own != nil && own.id == summary.Run && err == nil {
 		err = own.journal.sync()
 	}
 	return err

@@ -27,6 +27,9 @@ func New() *Thread {
 // ErrOutOfOrder is for an event that is not the next of its thread.
 var ErrOutOfOrder = errors.New("event out of order")
 
+// ErrBatch is for the thread of a batch, which is none of runs.
+var ErrBatch = errors.New("this is the thread of a batch: its runs are in threads of their own")
+
 // Current is the newest run, nil in a thread without events.
 func (t *Thread) Current() *Run {
 	if len(t.Runs) == 0 {
@@ -64,6 +67,9 @@ func (t *Thread) apply(env events.Envelope) error {
 	run := t.Current()
 	if posted(env.Data) && (run == nil || run.ID != env.Run || run.Status.Over()) {
 		return nil // it came too late: the run that it is for has finished
+	}
+	if run == nil && env.Data.Kind() == events.KindBatchStarted {
+		return ErrBatch
 	}
 	if run == nil || run.ID != env.Run {
 		return fmt.Errorf("no run %s under way", env.Run)

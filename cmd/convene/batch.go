@@ -122,7 +122,7 @@ func (a *app) batch(c *cobra.Command, f *batchFlags) (err error) {
 	if err != nil {
 		return beforeStart(err)
 	}
-	return (&batchDriver{app: a, job: job, view: a.batchView(f.json, limiters(models)), again: a.again(c, f)}).drive(c.Context())
+	return (&batchDriver{app: a, job: job, view: a.batchView(f.json), again: a.again(c, f)}).drive(c.Context())
 }
 
 func (f *batchFlags) check(c *cobra.Command) (err error) {
@@ -155,7 +155,9 @@ func limiters(models *endpoint.Resolver) func() []llm.LimiterState {
 		var states []llm.LimiterState
 		for _, e := range models.Endpoints() {
 			if limiter, ok := e.Limiter.(interface{ State() llm.LimiterState }); ok {
-				states = append(states, limiter.State())
+				state := limiter.State()
+				state.Endpoint = e.Name
+				states = append(states, state)
 			}
 		}
 		return states

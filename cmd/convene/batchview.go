@@ -8,7 +8,6 @@ import (
 
 	"github.com/convene-run/convene/batch"
 	"github.com/convene-run/convene/cmd/internal/termview"
-	"github.com/convene-run/convene/llm"
 )
 
 // batchView shows a batch as it goes. It writes to stderr, where a failure to write
@@ -20,11 +19,11 @@ type batchView interface {
 }
 
 // batchView chooses how the batch is shown.
-func (a *app) batchView(asJSON bool, limiters func() []llm.LimiterState) batchView {
+func (a *app) batchView(asJSON bool) batchView {
 	if asJSON {
-		return &batchJSON{out: a.err, limiters: limiters}
+		return &batchJSON{out: a.err}
 	}
-	plain := batchPlain{out: a.err, theme: a.theme(a.err), limiters: limiters}
+	plain := batchPlain{out: a.err, theme: a.theme(a.err)}
 	if _, _, live := terminal(a.err); live && a.env("TERM") != "dumb" {
 		return &batchLive{batchPlain: plain, painter: termview.NewPainter(a.err)}
 	}
@@ -36,12 +35,11 @@ const plainInterval = 5 * time.Second
 
 // batchPlain writes a line every few seconds.
 type batchPlain struct {
-	out      io.Writer
-	theme    termview.Theme
-	limiters func() []llm.LimiterState
-	begun    bool
-	notice   string
-	last     time.Time
+	out    io.Writer
+	theme  termview.Theme
+	begun  bool
+	notice string
+	last   time.Time
 }
 
 func (v *batchPlain) interval() time.Duration { return time.Second }
@@ -60,7 +58,7 @@ func (v *batchPlain) progress(p batch.Progress, notice string) {
 		return
 	}
 	v.last = time.Now()
-	for _, line := range termview.BatchLines(p, v.limiters()) {
+	for _, line := range termview.BatchLines(p) {
 		fmt.Fprintln(v.out, line)
 	}
 }
@@ -84,7 +82,7 @@ func (v *batchLive) interval() time.Duration { return tickInterval }
 
 func (v *batchLive) progress(p batch.Progress, notice string) {
 	width, _, _ := terminal(v.out)
-	_ = v.painter.Paint(termview.BatchPicture(p, v.limiters(), notice, v.theme, width), width)
+	_ = v.painter.Paint(termview.BatchPicture(p, notice, v.theme, width), width)
 }
 
 func (v *batchLive) report(r batch.Report, commands []string) {
@@ -95,9 +93,8 @@ func (v *batchLive) report(r batch.Report, commands []string) {
 
 // batchJSON writes a record every few seconds, and the report.
 type batchJSON struct {
-	out      io.Writer
-	limiters func() []llm.LimiterState
-	last     time.Time
+	out  io.Writer
+	last time.Time
 }
 
 func (v *batchJSON) interval() time.Duration { return time.Second }
@@ -107,26 +104,12 @@ func (v *batchJSON) progress(p batch.Progress, notice string) {
 		return
 	}
 	v.last = time.Now()
-	type limiter struct {
-		Limit             int `json:"limit"`
-		InFlight          int `json:"in_flight"`
-		Waiting           int `json:"waiting"`
-		RequestsPerMinute int `json:"requests_per_minute,omitempty"`
-		TokensPerMinute   int `json:"tokens_per_minute,omitempty"`
-	}
-	limiters := []limiter{}
-	for _, s := range v.limiters() {
-		limiters = append(limiters, limiter{s.Limit, s.InFlight, s.Waiting, s.RequestsPerMinute, s.TokensPerMinute})
-	}
 	v.write(struct {
 		Type string    `json:"type"`
 		Time time.Time `json:"time"`
 		batch.Progress
-		ElapsedMS int64     `json:"elapsed_ms"`
-		LeftMS    int64     `json:"eta_ms"`
-		Limiters  []limiter `json:"limiters"`
-		Notice    string    `json:"notice,omitempty"`
-	}{"progress", time.Now().UTC(), p, p.Elapsed.Milliseconds(), p.Left.Milliseconds(), limiters, notice})
+		Notice string `json:"notice,omitempty"`
+	}{"progress", time.Now().UTC(), p, notice})
 }
 
 func (v *batchJSON) report(r batch.Report, commands []string) {

@@ -6,13 +6,13 @@ import (
 	"time"
 
 	"github.com/convene-run/convene/batch"
-	"github.com/convene-run/convene/llm"
+	"github.com/convene-run/convene/events"
 )
 
 // BatchLines tells where a batch stands, for a log.
-func BatchLines(p batch.Progress, limiters []llm.LimiterState) []string {
+func BatchLines(p batch.Progress) []string {
 	lines := []string{"batch: " + batchCounts(p) + " · " + batchPace(p)}
-	for _, l := range limiters {
+	for _, l := range p.Limiters {
 		lines[0] += " · " + limiterWords(l)
 	}
 	for _, row := range p.Slowest {
@@ -22,9 +22,9 @@ func BatchLines(p batch.Progress, limiters []llm.LimiterState) []string {
 }
 
 // BatchPicture draws where a batch stands, in lines below width.
-func BatchPicture(p batch.Progress, limiters []llm.LimiterState, notice string, theme Theme, width int) []string {
+func BatchPicture(p batch.Progress, notice string, theme Theme, width int) []string {
 	lines := []string{batchBar(p, theme, width), batchCounts(p), batchPace(p)}
-	for _, l := range limiters {
+	for _, l := range p.Limiters {
 		lines = append(lines, theme.quiet(limiterWords(l)))
 	}
 	for _, row := range p.Slowest {
@@ -63,12 +63,12 @@ func batchCounts(p batch.Progress) string {
 
 func batchPace(p batch.Progress) string {
 	text := rate(p.RowsPerSecond)
-	if p.Left > 0 {
-		text += " · " + Duration(p.Left) + " left"
+	if p.LeftMS > 0 {
+		text += " · " + Duration(milliseconds(p.LeftMS)) + " left"
 	}
 	text += " · " + Count(p.Tokens) + " tokens"
-	if p.CostUSD > 0 {
-		text += " · " + Money(&p.CostUSD)
+	if p.CostUSD != nil && *p.CostUSD > 0 {
+		text += " · " + Money(p.CostUSD)
 	}
 	if p.ProjectedUSD > 0 {
 		text += " of " + Money(&p.ProjectedUSD) + " projected"
@@ -84,7 +84,7 @@ func rate(perSecond float64) string {
 	return fmt.Sprintf("%.1f rows/s", perSecond)
 }
 
-func limiterWords(l llm.LimiterState) string {
+func limiterWords(l events.BatchLimiter) string {
 	text := fmt.Sprintf("calls %d in flight (at most %d), %d waiting", l.InFlight, l.Limit, l.Waiting)
 	if l.RequestsPerMinute > 0 {
 		text += fmt.Sprintf(", %d requests/min", l.RequestsPerMinute)
@@ -92,22 +92,17 @@ func limiterWords(l llm.LimiterState) string {
 	if l.TokensPerMinute > 0 {
 		text += fmt.Sprintf(", %s tokens/min", Count(int64(l.TokensPerMinute)))
 	}
-	if wait := time.Until(l.ThrottledUntil); wait > 0 {
-		text += ", held back for " + Duration(wait)
+	if l.HeldBackMS > 0 {
+		text += ", held back for " + Duration(milliseconds(l.HeldBackMS))
 	}
 	return text
 }
 
-func rowWords(row batch.RowProgress) string {
-	doing := make([]string, len(row.Agents))
-	for i, a := range row.Agents {
-		doing[i] = Line(a.Name) + " " + string(a.Phase)
-		if a.Reason != "" {
-			doing[i] += " (" + Line(a.Reason) + ")"
-		}
-	}
-	return fmt.Sprintf("%s %s: %s", Line(row.ID), Duration(row.Elapsed), strings.Join(doing, ", "))
+func rowWords(row events.BatchRowUnderWay) string {
+	return fmt.Sprintf("%s %s: %s", Line(row.Row), Duration(milliseconds(row.ElapsedMS)), Line(row.Doing))
 }
+
+func milliseconds(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }
 
 // BatchReport tells what a batch came to.
 func BatchReport(r batch.Report, theme Theme) []string {
