@@ -132,10 +132,12 @@ type Failure struct {
 	Err   *Error
 }
 
-// Recorded gives the failure as the log has it.
+// Recorded gives the failure as the log has it: in milliseconds that leave no gap
+// between one attempt and the next.
 func (f *Failure) Recorded() events.FailedAttempt {
+	sent, failed, next := f.Sent.Milliseconds(), (f.Sent + f.Ran).Milliseconds(), (f.Sent + f.Ran + f.Wait).Milliseconds()
 	return events.FailedAttempt{
-		StartMS: f.Sent.Milliseconds(), RanMS: f.Ran.Milliseconds(), WaitMS: f.Wait.Milliseconds(),
+		StartMS: sent, RanMS: failed - sent, WaitMS: next - failed,
 		Error: string(f.Err.Kind), Status: f.Err.Status, Message: oneLine(f.Err.text()), Model: f.Model, Usage: f.Err.Usage,
 	}
 }

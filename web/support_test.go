@@ -200,7 +200,13 @@ func (m oneClient) Resolve(...string) (llm.Route, error) {
 
 func newSimRuns(t testing.TB, log events.Log, options sim.Options) *simRuns {
 	t.Helper()
-	r, err := runner.New(runner.Config{Log: log, Models: oneClient{sim.New(options)}})
+	return newRuns(t, log, oneClient{sim.New(options)})
+}
+
+// newRuns is a runner on any models.
+func newRuns(t testing.TB, log events.Log, models runner.Models) *simRuns {
+	t.Helper()
+	r, err := runner.New(runner.Config{Log: log, Models: models})
 	require.NoError(t, err)
 	s := &simRuns{runner: r, driven: map[events.ThreadKey]*runner.Run{}}
 	t.Cleanup(s.stop)
@@ -272,10 +278,16 @@ func (s *simRuns) Live(key events.ThreadKey) ([]web.LiveAgent, bool) {
 	var agents []web.LiveAgent
 	for _, live := range run.Live() {
 		state := live.State()
-		agents = append(agents, web.LiveAgent{
+		agent := web.LiveAgent{
 			Agent: live.Agent, DisplayName: live.DisplayName, Dispatch: live.Dispatch, Phase: string(state.Phase),
 			Since: state.Since.UTC(), Heard: state.Heard.UTC(), Call: state.Call, Attempt: state.Attempt, Tail: state.Tail, InCall: state.InCall,
-		})
+			RetryReason: state.RetryReason,
+		}
+		if !state.RetryAt.IsZero() {
+			at := state.RetryAt.UTC()
+			agent.RetryAt = &at
+		}
+		agents = append(agents, agent)
 	}
 	return agents, true
 }

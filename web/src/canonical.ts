@@ -3,6 +3,7 @@
 
 import type { Envelope } from "./events";
 import { Thread, type Run } from "./fold";
+import { lanesOf } from "./lanes";
 
 function runState(run: Run): unknown {
   const s = run.summary;
@@ -58,4 +59,9 @@ function stable(value: unknown): string {
     return "{" + members.map(([name, member]) => JSON.stringify(name) + ":" + stable(member)).join(",") + "}";
   }
   return JSON.stringify(value);
+}
+
+// lanes gives the timeline of a log, for tests.
+export function lanes(log: string): string {
+  return JSON.stringify(lanesOf(log));
 }

@@ -1,14 +1,20 @@
 // The timeline: for each agent the stretches of what it did, read from the events
-// as they come, and a scale that compresses the time in which nobody did anything.
+// as they come.
 
-import type { Envelope } from "./events";
+import type { Envelope, FailedAttempt, ModelCalled } from "./events";
+import { line } from "./format";
+import { Scale } from "./scale";
 
-export type Work = "dispatch" | "waiting" | "retry" | "first" | "tokens" | "tool" | "refused";
+// Work is what a stretch is of. "failed" is an attempt of a model call that failed,
+// "retry" the wait for the next one; "refused" is a moment, not a stretch.
+export type Work = "waits" | "dispatch" | "waiting" | "failed" | "retry" | "first" | "tokens" | "tool" | "refused";
 
 export interface Stretch {
   work: Work;
   start: number;
+  // end is 0 while it is under way.
   end: number;
+  // seq is the event that tells of it, 0 where none does yet.
   seq: number;
   label: string;
 }
@@ -25,6 +31,9 @@ export class Lanes {
   end = 0;
   private readonly byAgent = new Map<string, Lane>();
   private readonly open = new Map<string, Stretch>();
+  // facilitator is who waits while dispatches are open; dispatches are those.
+  private facilitator = "";
+  private readonly dispatches = new Set<string>();
   // busy are the stretches in which anybody did something, joined, in order.
   private busy: [number, number][] = [];
   private changes = 0;
@@ -39,45 +48,33 @@ export class Lanes {
     this.end = Math.max(this.end, at);
     this.occupy(at, at);
     const agent = env.agent ?? "";
+    const dispatch = env.dispatch_id ?? "";
     switch (env.type) {
       case "workflow_started":
         for (const card of env.data.agents ?? []) this.lane(card.id);
+        this.facilitator = env.data.agents?.[0]?.id ?? "";
         break;
-      case "agent_started": {
-        const stretch: Stretch = { work: "dispatch", start: at, end: 0, seq: env.seq, label: env.dispatch_id ?? "" };
-        this.lane(env.data.agent).stretches.push(stretch);
-        this.open.set(env.dispatch_id ?? "", stretch);
+      case "agent_started":
+        if (this.dispatches.size === 0 && this.facilitator) this.begin(waits, this.facilitator, "waits", at, env.seq, "for the specialists");
+        this.dispatches.add(dispatch);
+        this.begin(dispatch, env.data.agent, "dispatch", at, env.seq, dispatch);
         break;
-      }
       case "agent_finished":
-        this.close(env.dispatch_id ?? "", at);
+        this.close(dispatch, at);
+        this.dispatches.delete(dispatch);
+        if (this.dispatches.size === 0) this.close(waits, at);
         break;
       case "dispatch_refused":
-        this.lane(agent).stretches.push({ work: "refused", start: at, end: at, seq: env.seq, label: "refused" });
+        this.mark(agent, at, env.seq, "refused: " + line(env.data.result));
         break;
-      case "model_called": {
-        const d = env.data;
-        const sent = at - d.total_ms;
-        const retrying = sent - (d.retried_ms ?? 0);
-        const queued = retrying - d.queued_ms;
-        const lane = this.lane(agent);
-        const push = (work: Work, start: number, end: number) => {
-          if (end > start) lane.stretches.push({ work, start, end, seq: env.seq, label: d.id });
-        };
-        lane.calls++;
-        push("waiting", queued, retrying);
-        push("retry", retrying, sent);
-        push("first", sent, sent + d.first_token_ms);
-        push("tokens", sent + d.first_token_ms, at);
-        this.occupy(queued, at);
+      case "model_called":
+        this.called(env.data, this.lane(agent), at, env.seq);
+        // Specialists may start while the call that asks for them still streams.
+        if (agent === this.facilitator) this.moveStart(waits, at);
         break;
-      }
-      case "tool_started": {
-        const stretch: Stretch = { work: "tool", start: at, end: 0, seq: env.seq, label: env.data.tool };
-        this.lane(agent).stretches.push(stretch);
-        this.open.set(env.data.model_call_id + "/" + env.data.index, stretch);
+      case "tool_started":
+        this.begin(env.data.model_call_id + "/" + env.data.index, agent, "tool", at, env.seq, env.data.tool);
         break;
-      }
       case "tool_call":
         this.close(env.data.model_call_id + "/" + env.data.index, at);
         break;
@@ -85,6 +82,54 @@ export class Lanes {
         for (const key of [...this.open.keys()]) this.close(key, at);
         break;
     }
+  }
+
+  // called adds the stretches of a finished model call: each attempt and each wait.
+  private called(d: ModelCalled, lane: Lane, at: number, seq: number): void {
+    const retries = d.retries ?? [];
+    const newest = retries[retries.length - 1];
+    const sent = at - d.total_ms;
+    const begun = sent - (newest ? newest.start_ms + newest.ran_ms + newest.wait_ms : d.queued_ms + (d.retried_ms ?? 0));
+    const push = (work: Work, start: number, end: number, label: string) => {
+      if (end > start) lane.stretches.push({ work, start, end, seq, label });
+    };
+    lane.calls++;
+    if (!newest) {
+      // Logs of before attempts were recorded have their waits as one.
+      push("waiting", begun, begun + d.queued_ms, d.id);
+      push("retry", begun + d.queued_ms, sent, d.id);
+    } else {
+      // Of a call with more failures than its event holds, the first are not known.
+      const cut = Math.max(0, d.attempts - 1 - retries.length);
+      push(cut > 0 ? "retry" : "waiting", begun, begun + retries[0].start_ms, cut > 0 ? `${d.id}, ${cut} earlier attempts` : d.id);
+      retries.forEach((attempt, i) => {
+        const label = `${d.id} try ${cut + i + 1}: ${failure(attempt)}`;
+        const start = begun + attempt.start_ms;
+        const failed = start + attempt.ran_ms;
+        push("failed", start, failed, label);
+        push("retry", failed, failed + attempt.wait_ms, `after ${label}`);
+        this.mark(lane.agent, failed, seq, label);
+      });
+    }
+    push("first", sent, sent + d.first_token_ms, d.id);
+    push("tokens", sent + d.first_token_ms, at, d.id);
+    if (d.interrupted) this.mark(lane.agent, at, seq, `${d.id} broke off; the calls that it had started stand`);
+    this.occupy(begun, at);
+  }
+
+  private begin(key: string, agent: string, work: Work, start: number, seq: number, label: string): void {
+    const stretch: Stretch = { work, start, end: 0, seq, label };
+    this.lane(agent).stretches.push(stretch);
+    this.open.set(key, stretch);
+  }
+
+  private moveStart(key: string, start: number): void {
+    const stretch = this.open.get(key);
+    if (stretch) stretch.start = Math.max(stretch.start, start);
+  }
+
+  private mark(agent: string, at: number, seq: number, label: string): void {
+    this.lane(agent).stretches.push({ work: "refused", start: at, end: at, seq, label });
   }
 
   private close(key: string, at: number): void {
@@ -116,98 +161,33 @@ export class Lanes {
     this.busy.push([start, end]);
   }
 
-  // scale maps times to a length from 0 to 1. Each stretch of idle time counts at most idleShare of
-  // the busy time. Where somebody is at work now, the time since the last event
-  // is no idle time.
-  scale(now: number, working: boolean): Scale {
-    const key = [this.changes, this.start, this.end, now, working].join();
-    if (this.scaled?.key !== key) this.scaled = { key, scale: this.newScale(now, working) };
-    return this.scaled.scale;
-  }
-
-  private newScale(now: number, working: boolean): Scale {
-    const spans = this.busy.map(([a, b]) => [a, b] as [number, number]);
-    const last = Math.max(now, this.end);
-    if (working) spans.push([this.end, last]);
-    let work = 0;
-    for (const [a, b] of spans) work += b - a;
-    const longest = Math.max(1000, work * idleShare);
-    const points: Point[] = [{ time: this.start, at: 0, idle: false }];
-    let at = 0;
-    let previous = this.start;
-    const idle = (until: number) => {
-      const gap = until - previous;
-      if (gap <= 0) return;
-      at += Math.min(gap, longest);
-      points.push({ time: until, at, idle: gap > longest });
-    };
-    for (const [a, b] of spans) {
-      const start = Math.max(a, this.start);
-      idle(start);
-      if (b > start) {
-        at += b - start;
-        points.push({ time: b, at, idle: false });
-      }
-      previous = Math.max(previous, b);
+  // scale maps times to a length from 0 to 1, up to a time that may lie ahead. Where
+  // somebody is at work now, the time since the last event is no idle time.
+  scale(until: number, working: boolean): Scale {
+    const key = [this.changes, this.start, this.end, until, working].join();
+    if (this.scaled?.key !== key) {
+      const last = Math.max(until, this.end);
+      this.scaled = { key, scale: new Scale(this.start, last, working ? [...this.busy, [this.end, last]] : this.busy) };
     }
-    idle(last);
-    return new Scale(points);
+    return this.scaled.scale;
   }
 }
 
-const idleShare = 0.04;
+// waits is the key of the facilitator's open stretch; dispatches have others.
+const waits = "waits";
 
 // joinMs is a pause too short to be one.
 const joinMs = 50;
 
-interface Point {
-  time: number;
-  at: number;
-  // idle marks the stretch before the point as compressed.
-  idle: boolean;
+// failure says why an attempt failed, on a line.
+function failure(a: FailedAttempt): string {
+  const cause = a.status ? `HTTP ${a.status}` : a.error.replace(/_/g, " ");
+  return a.message ? `${cause}, ${line(a.message)}` : cause;
 }
 
-export class Scale {
-  private readonly length: number;
-
-  constructor(private readonly points: Point[]) {
-    this.length = Math.max(1, points[points.length - 1].at);
-  }
-
-  at(time: number): number {
-    const i = this.find((p) => p.time >= time);
-    if (i === 0) return 0;
-    if (i === this.points.length) return 1;
-    const [a, b] = [this.points[i - 1], this.points[i]];
-    return (a.at + ((time - a.time) / Math.max(1, b.time - a.time)) * (b.at - a.at)) / this.length;
-  }
-
-  time(at: number): number {
-    const want = at * this.length;
-    const i = this.find((p) => p.at >= want);
-    if (i === 0) return this.points[0].time;
-    if (i === this.points.length) return this.points[i - 1].time;
-    const [a, b] = [this.points[i - 1], this.points[i]];
-    return a.time + ((want - a.at) / Math.max(1, b.at - a.at)) * (b.time - a.time);
-  }
-
-  // gaps are the compressed stretches, as places on the scale.
-  gaps(): [number, number][] {
-    const gaps: [number, number][] = [];
-    for (let i = 1; i < this.points.length; i++) {
-      if (this.points[i].idle) gaps.push([this.points[i - 1].at / this.length, this.points[i].at / this.length]);
-    }
-    return gaps;
-  }
-
-  private find(test: (p: Point) => boolean): number {
-    let low = 0;
-    let high = this.points.length;
-    while (low < high) {
-      const mid = (low + high) >> 1;
-      if (test(this.points[mid])) high = mid;
-      else low = mid + 1;
-    }
-    return low;
-  }
+// lanesOf reads a log, a line for each event, and gives its lanes.
+export function lanesOf(log: string): Lane[] {
+  const lanes = new Lanes();
+  for (const text of log.split("\n")) if (text) lanes.add(JSON.parse(text) as Envelope);
+  return lanes.lanes;
 }

@@ -23,6 +23,7 @@ var fold = (() => {
   // ../../web/src/canonical.ts
   var canonical_exports = {};
   __export(canonical_exports, {
+    lanes: () => lanes,
     state: () => state,
     states: () => states
   });
@@ -448,6 +449,229 @@ var fold = (() => {
     };
   }
 
+  // ../../web/src/format.ts
+  var moments = new Intl.DateTimeFormat(void 0, { dateStyle: "medium", timeStyle: "medium" });
+  function line(text, max = 160) {
+    const flat = text.slice(0, max * 2).replace(/\s+/g, " ").trim();
+    return flat.length > max ? flat.slice(0, max - 1) + "…" : flat;
+  }
+
+  // ../../web/src/scale.ts
+  var idleShare = 0.04;
+  var Scale = class {
+    // busy are the stretches in which anybody did something, in order and apart.
+    constructor(start, last, busy) {
+      __publicField(this, "points");
+      __publicField(this, "length");
+      let work = 0;
+      for (const [a, b] of busy) work += b - a;
+      const longest = Math.max(1e3, work * idleShare);
+      this.points = [{ time: start, at: 0, idle: false }];
+      let at = 0;
+      let previous = start;
+      const idle = (until) => {
+        const gap = until - previous;
+        if (gap <= 0) return;
+        at += Math.min(gap, longest);
+        this.points.push({ time: until, at, idle: gap > longest });
+      };
+      for (const [a, b] of busy) {
+        const from = Math.max(a, start);
+        idle(from);
+        if (b > from) {
+          at += b - from;
+          this.points.push({ time: b, at, idle: false });
+        }
+        previous = Math.max(previous, b);
+      }
+      idle(last);
+      this.length = Math.max(1, at);
+    }
+    at(time) {
+      const i = this.find((p) => p.time >= time);
+      if (i === 0) return 0;
+      if (i === this.points.length) return 1;
+      const [a, b] = [this.points[i - 1], this.points[i]];
+      return (a.at + (time - a.time) / Math.max(1, b.time - a.time) * (b.at - a.at)) / this.length;
+    }
+    time(at) {
+      const want = at * this.length;
+      const i = this.find((p) => p.at >= want);
+      if (i === 0) return this.points[0].time;
+      if (i === this.points.length) return this.points[i - 1].time;
+      const [a, b] = [this.points[i - 1], this.points[i]];
+      return a.time + (want - a.at) / Math.max(1, b.at - a.at) * (b.time - a.time);
+    }
+    // gaps are the compressed stretches, as places on the scale.
+    gaps() {
+      const gaps = [];
+      for (let i = 1; i < this.points.length; i++) {
+        if (this.points[i].idle) gaps.push([this.points[i - 1].at / this.length, this.points[i].at / this.length]);
+      }
+      return gaps;
+    }
+    find(test) {
+      let low = 0;
+      let high = this.points.length;
+      while (low < high) {
+        const mid = low + high >> 1;
+        if (test(this.points[mid])) high = mid;
+        else low = mid + 1;
+      }
+      return low;
+    }
+  };
+
+  // ../../web/src/lanes.ts
+  var Lanes = class {
+    constructor() {
+      __publicField(this, "lanes", []);
+      __publicField(this, "start", 0);
+      __publicField(this, "end", 0);
+      __publicField(this, "byAgent", /* @__PURE__ */ new Map());
+      __publicField(this, "open", /* @__PURE__ */ new Map());
+      // facilitator is who waits while dispatches are open; dispatches are those.
+      __publicField(this, "facilitator", "");
+      __publicField(this, "dispatches", /* @__PURE__ */ new Set());
+      // busy are the stretches in which anybody did something, joined, in order.
+      __publicField(this, "busy", []);
+      __publicField(this, "changes", 0);
+      __publicField(this, "scaled");
+    }
+    add(env) {
+      const at = Date.parse(env.time);
+      if (!this.start) {
+        this.start = at;
+        this.busy = [[at, at]];
+      }
+      this.end = Math.max(this.end, at);
+      this.occupy(at, at);
+      const agent = env.agent ?? "";
+      const dispatch = env.dispatch_id ?? "";
+      switch (env.type) {
+        case "workflow_started":
+          for (const card of env.data.agents ?? []) this.lane(card.id);
+          this.facilitator = env.data.agents?.[0]?.id ?? "";
+          break;
+        case "agent_started":
+          if (this.dispatches.size === 0 && this.facilitator) this.begin(waits, this.facilitator, "waits", at, env.seq, "for the specialists");
+          this.dispatches.add(dispatch);
+          this.begin(dispatch, env.data.agent, "dispatch", at, env.seq, dispatch);
+          break;
+        case "agent_finished":
+          this.close(dispatch, at);
+          this.dispatches.delete(dispatch);
+          if (this.dispatches.size === 0) this.close(waits, at);
+          break;
+        case "dispatch_refused":
+          this.mark(agent, at, env.seq, "refused: " + line(env.data.result));
+          break;
+        case "model_called":
+          this.called(env.data, this.lane(agent), at, env.seq);
+          if (agent === this.facilitator) this.moveStart(waits, at);
+          break;
+        case "tool_started":
+          this.begin(env.data.model_call_id + "/" + env.data.index, agent, "tool", at, env.seq, env.data.tool);
+          break;
+        case "tool_call":
+          this.close(env.data.model_call_id + "/" + env.data.index, at);
+          break;
+        case "workflow_finished":
+          for (const key of [...this.open.keys()]) this.close(key, at);
+          break;
+      }
+    }
+    // called adds the stretches of a finished model call: each attempt and each wait.
+    called(d, lane, at, seq) {
+      const retries = d.retries ?? [];
+      const newest = retries[retries.length - 1];
+      const sent = at - d.total_ms;
+      const begun = sent - (newest ? newest.start_ms + newest.ran_ms + newest.wait_ms : d.queued_ms + (d.retried_ms ?? 0));
+      const push = (work, start, end, label) => {
+        if (end > start) lane.stretches.push({ work, start, end, seq, label });
+      };
+      lane.calls++;
+      if (!newest) {
+        push("waiting", begun, begun + d.queued_ms, d.id);
+        push("retry", begun + d.queued_ms, sent, d.id);
+      } else {
+        const cut = Math.max(0, d.attempts - 1 - retries.length);
+        push(cut > 0 ? "retry" : "waiting", begun, begun + retries[0].start_ms, cut > 0 ? `${d.id}, ${cut} earlier attempts` : d.id);
+        retries.forEach((attempt, i) => {
+          const label = `${d.id} try ${cut + i + 1}: ${failure(attempt)}`;
+          const start = begun + attempt.start_ms;
+          const failed = start + attempt.ran_ms;
+          push("failed", start, failed, label);
+          push("retry", failed, failed + attempt.wait_ms, `after ${label}`);
+          this.mark(lane.agent, failed, seq, label);
+        });
+      }
+      push("first", sent, sent + d.first_token_ms, d.id);
+      push("tokens", sent + d.first_token_ms, at, d.id);
+      if (d.interrupted) this.mark(lane.agent, at, seq, `${d.id} broke off; the calls that it had started stand`);
+      this.occupy(begun, at);
+    }
+    begin(key, agent, work, start, seq, label) {
+      const stretch = { work, start, end: 0, seq, label };
+      this.lane(agent).stretches.push(stretch);
+      this.open.set(key, stretch);
+    }
+    moveStart(key, start) {
+      const stretch = this.open.get(key);
+      if (stretch) stretch.start = Math.max(stretch.start, start);
+    }
+    mark(agent, at, seq, label) {
+      this.lane(agent).stretches.push({ work: "refused", start: at, end: at, seq, label });
+    }
+    close(key, at) {
+      const stretch = this.open.get(key);
+      if (!stretch) return;
+      stretch.end = at;
+      if (stretch.work === "tool") this.occupy(stretch.start, at);
+      this.open.delete(key);
+    }
+    lane(agent) {
+      let lane = this.byAgent.get(agent);
+      if (!lane) {
+        lane = { agent, stretches: [], calls: 0 };
+        this.byAgent.set(agent, lane);
+        this.lanes.push(lane);
+      }
+      return lane;
+    }
+    // occupy joins a stretch with those at the end that it touches.
+    occupy(start, end) {
+      this.changes++;
+      while (this.busy.length > 0 && this.busy[this.busy.length - 1][1] + joinMs >= start) {
+        const [from, to] = this.busy.pop();
+        start = Math.min(start, from);
+        end = Math.max(end, to);
+      }
+      this.busy.push([start, end]);
+    }
+    // scale maps times to a length from 0 to 1, up to a time that may lie ahead. Where
+    // somebody is at work now, the time since the last event is no idle time.
+    scale(until, working) {
+      const key = [this.changes, this.start, this.end, until, working].join();
+      if (this.scaled?.key !== key) {
+        const last = Math.max(until, this.end);
+        this.scaled = { key, scale: new Scale(this.start, last, working ? [...this.busy, [this.end, last]] : this.busy) };
+      }
+      return this.scaled.scale;
+    }
+  };
+  var waits = "waits";
+  var joinMs = 50;
+  function failure(a) {
+    const cause = a.status ? `HTTP ${a.status}` : a.error.replace(/_/g, " ");
+    return a.message ? `${cause}, ${line(a.message)}` : cause;
+  }
+  function lanesOf(log) {
+    const lanes2 = new Lanes();
+    for (const text of log.split("\n")) if (text) lanes2.add(JSON.parse(text));
+    return lanes2.lanes;
+  }
+
   // ../../web/src/canonical.ts
   function runState(run) {
     const s = run.summary;
@@ -514,9 +738,9 @@ var fold = (() => {
   function states(log) {
     const thread = new Thread();
     const all = [];
-    for (const line of log.split("\n")) {
-      if (!line) continue;
-      thread.apply(JSON.parse(line));
+    for (const line2 of log.split("\n")) {
+      if (!line2) continue;
+      thread.apply(JSON.parse(line2));
       all.push(state(thread));
     }
     return all;
@@ -528,6 +752,9 @@ var fold = (() => {
       return "{" + members.map(([name, member]) => JSON.stringify(name) + ":" + stable(member)).join(",") + "}";
     }
     return JSON.stringify(value);
+  }
+  function lanes(log) {
+    return JSON.stringify(lanesOf(log));
   }
   return __toCommonJS(canonical_exports);
 })();

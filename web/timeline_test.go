@@ -1,0 +1,349 @@
+package web_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+	"modernc.org/quickjs"
+
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/llm"
+	"github.com/convene-run/convene/llm/openai"
+	"github.com/convene-run/convene/llm/sim"
+	"github.com/convene-run/convene/web"
+)
+
+// lane is a lane of the timeline, as the page computes it.
+type lane struct {
+	Agent     string
+	Stretches []stretch
+	Calls     int
+}
+
+type stretch struct {
+	Work       string
+	Start, End int64
+	Seq        events.Seq
+	Label      string
+}
+
+// pageLanes runs the page's own timeline on a log.
+func pageLanes(t testing.TB, bodies []string) map[string]lane {
+	t.Helper()
+	source, err := os.ReadFile("testdata/fold.js")
+	require.NoError(t, err)
+	vm, err := quickjs.NewVM()
+	require.NoError(t, err)
+	defer func() { require.NoError(t, vm.Close()) }()
+	require.NoError(t, vm.SetEvalTimeout(time.Minute))
+	_, err = vm.Eval(string(source)+"\n;globalThis.lanesOf = (log) => fold.lanes(log); 0", quickjs.EvalGlobal)
+	require.NoError(t, err)
+	result, err := vm.Call("lanesOf", strings.Join(bodies, "\n"))
+	require.NoError(t, err)
+	var lanes []lane
+	require.NoError(t, json.Unmarshal([]byte(result.(string)), &lanes))
+	byAgent := map[string]lane{}
+	for _, l := range lanes {
+		byAgent[l.Agent] = l
+	}
+	return byAgent
+}
+
+// dawn is when the runs of timed scripts begin.
+var dawn = time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
+
+// at adds a fact of an agent, so many milliseconds after dawn.
+func (s *script) at(ms int, agent events.AgentID, dispatch events.DispatchID, fact events.Event) {
+	s.t.Helper()
+	env := events.Envelope{Run: s.run, Agent: agent, Dispatch: dispatch, Time: dawn.Add(time.Duration(ms) * time.Millisecond), Data: fact}
+	require.NoError(s.t, s.log.Append(s.t.Context(), s.key, s.epoch, s.seq, []events.Envelope{env}))
+	s.seq++
+}
+
+// troubled is a log of a run of twenty seconds whose calls failed in many ways.
+func troubled(t testing.TB) (*events.Memory, *script) {
+	log := events.NewMemory()
+	s := newScript(t, log)
+	s.at(0, "", "", events.WorkflowStarted{Message: "A run with trouble", Team: "test", Agents: []events.AgentCard{
+		{ID: events.FacilitatorID, DisplayName: "Facilitator", Models: []string{"m"}},
+		{ID: "food", DisplayName: "Food", Models: []string{"m"}}, {ID: "sights", DisplayName: "Sights", Models: []string{"m"}},
+	}})
+	started := func(ms int, agent events.AgentID, id events.DispatchID) {
+		s.at(ms, agent, id, events.AgentStarted{Agent: agent, DisplayName: string(agent), Tool: "call_" + string(agent), CallRef: events.CallRef{ModelCall: "f.1", CallID: events.CallID(id)}})
+	}
+	finished := func(ms int, agent events.AgentID, id events.DispatchID) {
+		s.at(ms, agent, id, events.AgentFinished{Agent: agent, DisplayName: string(agent), CallID: events.CallID(id), Status: events.OutcomeOK, Result: "done"})
+	}
+	started(1800, "food", "d1") // while the call still streams
+	s.at(2000, events.FacilitatorID, "", events.ModelCalled{
+		ID: "f.1", Model: "m", Attempts: 1, QueuedMS: 500, FirstTokenMS: 300, TotalMS: 1400,
+		Reply: events.Reply{ToolCalls: []events.ToolCall{{ID: "d1", Name: "call_food", Arguments: "{}"}, {ID: "d2", Name: "call_sights", Arguments: "{}"}}},
+	})
+	started(2000, "sights", "d2")
+	s.at(14_000, "food", "d1", events.ModelCalled{
+		ID: "d1.1", Model: "m", Attempts: 4, QueuedMS: 1500, RetriedMS: 5000, FirstTokenMS: 1000, TotalMS: 3000,
+		Retries: []events.FailedAttempt{
+			{StartMS: 1000, RanMS: 200, WaitMS: 2000, Error: "rate_limited", Status: 429, Message: "slow down <b>", Model: "m"},
+			{StartMS: 3200, RanMS: 1800, WaitMS: 1500, Error: "broken_stream", Message: "the connection broke in mid-reply", Model: "m"},
+			{StartMS: 6500, RanMS: 500, WaitMS: 2000, Error: "server", Status: 503, Model: "m"},
+		},
+	})
+	s.at(15_000, "sights", "d2", events.ModelCalled{ // as logs were before attempts were recorded
+		ID: "d2.1", Model: "m", Attempts: 2, QueuedMS: 1000, RetriedMS: 2000, FirstTokenMS: 500, TotalMS: 4000,
+	})
+	s.at(15_500, "food", "d1", events.ToolStarted{Tool: "search", CallRef: events.CallRef{ModelCall: "d1.1"}})
+	finished(16_000, "sights", "d2")
+	s.at(16_500, "food", "d1", events.ToolCallDone{Agent: "food", Tool: "search", Result: "x", Phase: "complete", CallRef: events.CallRef{ModelCall: "d1.1"}})
+	finished(17_000, "food", "d1")
+	s.at(20_000, events.FacilitatorID, "", events.ModelCalled{ID: "f.2", Model: "m", Attempts: 70, FirstTokenMS: 100, TotalMS: 1000,
+		Retries: []events.FailedAttempt{{StartMS: 1500, RanMS: 100, WaitMS: 400, Error: "timeout", Message: "no answer", Model: "m"}}})
+	s.at(20_000, events.FacilitatorID, "", events.FinalAnswer{Content: "Done."})
+	s.at(20_000, "", "", events.WorkflowFinished{Status: events.StatusCompleted})
+	return log, s
+}
+
+// Proves R71: the timeline has a stretch for each attempt of a call and each wait
+// between two, from the limiter to the last token, without a gap; the facilitator's
+// waiting for specialists is one of its own; logs of before read as they did.
+func TestLanesOfFailedAttempts(t *testing.T) {
+	log, s := troubled(t)
+	lanes := pageLanes(t, encoded(t, log, s.key))
+	brief := func(agent string) (out []string) {
+		for _, s := range lanes[agent].Stretches {
+			out = append(out, fmt.Sprintf("%s %d-%d %s", s.Work, s.Start-dawn.UnixMilli(), s.End-dawn.UnixMilli(), s.Label))
+		}
+		return out
+	}
+	require.Equal(t, []string{
+		"dispatch 1800-17000 d1",
+		"waiting 2000-3000 d1.1",
+		"failed 3000-3200 d1.1 try 1: HTTP 429, slow down <b>",
+		"retry 3200-5200 after d1.1 try 1: HTTP 429, slow down <b>",
+		"refused 3200-3200 d1.1 try 1: HTTP 429, slow down <b>",
+		"failed 5200-7000 d1.1 try 2: broken stream, the connection broke in mid-reply",
+		"retry 7000-8500 after d1.1 try 2: broken stream, the connection broke in mid-reply",
+		"refused 7000-7000 d1.1 try 2: broken stream, the connection broke in mid-reply",
+		"failed 8500-9000 d1.1 try 3: HTTP 503",
+		"retry 9000-11000 after d1.1 try 3: HTTP 503",
+		"refused 9000-9000 d1.1 try 3: HTTP 503",
+		"first 11000-12000 d1.1",
+		"tokens 12000-14000 d1.1",
+		"tool 15500-16500 search",
+	}, brief("food"))
+	require.Equal(t, []string{
+		"dispatch 2000-16000 d2", "waiting 8000-9000 d2.1", "retry 9000-11000 d2.1", "first 11000-11500 d2.1", "tokens 11500-15000 d2.1",
+	}, brief("sights"))
+	require.Equal(t, []string{
+		"waits 2000-17000 for the specialists",
+		"waiting 100-600 f.1", "first 600-900 f.1", "tokens 900-2000 f.1",
+		"retry 17000-18500 f.2, 68 earlier attempts",
+		"failed 18500-18600 f.2 try 69: timeout, no answer", "retry 18600-19000 after f.2 try 69: timeout, no answer",
+		"refused 18600-18600 f.2 try 69: timeout, no answer",
+		"first 19000-19100 f.2", "tokens 19100-20000 f.2",
+	}, brief("facilitator"))
+}
+
+// simOverHTTP is the simulated model behind real HTTP, as a runner asks it.
+func simOverHTTP(t testing.TB, faults string) oneEndpoint {
+	t.Helper()
+	parsed, err := sim.ParseFaults(faults)
+	require.NoError(t, err)
+	server := httptest.NewServer(sim.NewServer(sim.Options{Seed: 19, FirstToken: 5 * time.Millisecond, Faults: parsed}))
+	t.Cleanup(server.Close)
+	return oneEndpoint{&llm.Endpoint{
+		Name: "sim", Client: openai.New(openai.Config{Provider: "sim", BaseURL: server.URL + "/v1"}), Limiter: llm.NewLimiter(llm.LimiterConfig{}),
+	}}
+}
+
+type oneEndpoint struct{ endpoint *llm.Endpoint }
+
+func (m oneEndpoint) Resolve(...string) (llm.Route, error) {
+	return llm.Route{{Endpoint: m.endpoint, Model: "sim"}}, nil
+}
+
+// Proves R22, R71: of a run against an endpoint that fails over real HTTP, every
+// failed attempt is on the timeline, and each call's stretches join.
+func TestLanesOfARunWithFaults(t *testing.T) {
+	log := events.NewMemory()
+	runs := newRuns(t, log, simOverHTTP(t, "503=8%,429=4%,cut=8%,retry-after=50ms"))
+	started, err := runs.Start(t.Context(), web.Job{Request: "Plan two days in Kyoto"})
+	require.NoError(t, err)
+	runs.ending.Wait()
+	key := events.ThreadKey{Tenant: events.LocalTenant, Thread: started.Thread}
+	envs, err := log.Read(t.Context(), key, 0, 0)
+	require.NoError(t, err)
+	lanes := pageLanes(t, encoded(t, log, key))
+	failures := 0
+	for _, env := range envs {
+		call, ok := env.Data.(events.ModelCalled)
+		if !ok {
+			continue
+		}
+		marks, at := 0, int64(0)
+		for _, s := range lanes[string(env.Agent)].Stretches {
+			if s.Seq != env.Seq {
+				continue
+			}
+			if s.Work == "refused" {
+				marks++
+				continue
+			}
+			if at != 0 {
+				require.Equal(t, at, s.Start, "call %s: %s", call.ID, s.Work)
+			}
+			at = s.End
+		}
+		require.Equal(t, len(call.Retries), marks, "call %s", call.ID)
+		require.Equal(t, env.Time.UnixMilli(), at, "call %s", call.ID)
+		failures += marks
+	}
+	require.Positive(t, failures)
+}
+
+// title is what the pointer is told at a place of the canvas: so far along the
+// scale, on a lane that is seen.
+func (b *tab) title(along float64, lane int) string {
+	b.t.Helper()
+	at := js[[]float64](b, fmt.Sprintf(`(() => { const r = document.querySelector('.canvas').getBoundingClientRect(); return [r.x + %g * r.width, r.y + 18 + %d * 20 + 10]; })()`, along, lane))
+	require.NoError(b.t, chromedp.Do(b.ctx, chromedp.MouseEvent(chromedp.MouseMoved, at[0], at[1])))
+	return js[string](b, `document.querySelector('.canvas').title`)
+}
+
+// painted is the colour of the canvas at such a place, so far down the lane.
+func (b *tab) painted(along float64, lane int, down float64) string {
+	b.t.Helper()
+	return js[string](b, fmt.Sprintf(`(() => {
+		const c = document.querySelector('.canvas'), k = c.width / c.clientWidth;
+		return [...c.getContext('2d').getImageData(Math.round(%g * c.width), Math.round((18 + (%d + %g) * 20) * k), 1, 1).data].join();
+	})()`, along, lane, down))
+}
+
+// Proves R71: the timeline of a run with trouble, to the eye and to the pointer.
+func TestTimelineShowsFailedAttempts(t *testing.T) {
+	log, s := troubled(t)
+	server := serve(t, web.Config{Log: log})
+	b := browse(t)
+	b.open(server.url("/#/runs/" + string(s.run)))
+	b.wait(`document.querySelectorAll('#log-rows .row').length > 3`)
+	for _, want := range []struct {
+		ms    float64
+		lane  int
+		title string
+	}{
+		{2500, 1, "waiting for the limiter d1.1, 1.0 s"},
+		{3100, 1, "attempt that failed d1.1 try 1: HTTP 429, slow down <b>, 200 ms"},
+		{3200, 1, "✗ d1.1 try 1: HTTP 429, slow down <b>"},
+		{4500, 1, "waiting to retry after d1.1 try 1: HTTP 429, slow down <b>, 2.0 s"},
+		{6000, 1, "attempt that failed d1.1 try 2: broken stream, the connection broke in mid-reply, 1.8 s"},
+		{11_500, 1, "to the first token d1.1, 1.0 s"},
+		{13_000, 1, "tokens d1.1, 2.0 s"},
+		{16_000, 1, "tool search, 1.0 s"},
+		{10_000, 0, "waits for specialists for the specialists, 15.0 s"},
+		{10_000, 2, "waiting to retry d2.1, 2.0 s"},
+	} {
+		require.Equal(t, want.title, b.title(want.ms/20_000, want.lane))
+	}
+	ground := b.painted(0.99, 2, 0.1)
+	seen := map[string]string{}
+	for name, colour := range map[string]string{
+		"failed": b.painted(6100.0/20_000, 1, 0.3), "retry": b.painted(10_000.0/20_000, 1, 0.5), "first": b.painted(11_500.0/20_000, 1, 0.3),
+		"tokens": b.painted(13_000.0/20_000, 1, 0.3), "tool": b.painted(16_000.0/20_000, 1, 0.3), "waits": b.painted(14_000.0/20_000, 0, 0.5),
+	} {
+		require.NotEqual(t, ground, colour, name)
+		require.Empty(t, seen[colour], "%s looks as %s does", name, seen[colour])
+		seen[colour] = name
+	}
+	require.Equal(t, ground, b.painted(14_000.0/20_000, 0, 0.3), "waiting is light")
+	require.Contains(t, b.text(".legend"), "attempt that failed")
+	b.shot("timeline-retries")
+	light := b.painted(13_000.0/20_000, 1, 0.3)
+	b.scheme("dark")
+	for end := time.Now().Add(patience); b.painted(13_000.0/20_000, 1, 0.3) == light; time.Sleep(25 * time.Millisecond) {
+		require.True(t, time.Now().Before(end), "the lanes stay light in the dark")
+	}
+	b.shot("timeline-retries-dark")
+	b.size(390, 844, true)
+	js[bool](b, `(document.querySelector('.timeline').scrollIntoView(), true)`)
+	require.Equal(t, "✗ d1.1 try 1: HTTP 429, slow down <b>", b.title(3200.0/20_000, 1))
+	require.LessOrEqual(t, js[float64](b, `document.documentElement.scrollWidth`), 390.0, "nothing scrolls sideways")
+	b.shot("timeline-retries-phone")
+	b.clean()
+}
+
+// Proves R71: of many agents each has a lane that is reached by scrolling, names and
+// strokes in step, and no more is drawn than is seen.
+func TestManyLanes(t *testing.T) {
+	const agents = 130
+	log := events.NewMemory()
+	s := newScript(t, log)
+	started := events.WorkflowStarted{Message: "Many hands", Team: "test", Agents: []events.AgentCard{{ID: events.FacilitatorID, DisplayName: "Facilitator", Models: []string{"m"}}}}
+	name := func(i int) string { return fmt.Sprintf("agent%03d", i) }
+	for i := 1; i < agents; i++ {
+		started.Agents = append(started.Agents, events.AgentCard{ID: events.AgentID(name(i)), DisplayName: "A" + name(i), Models: []string{"m"}})
+	}
+	s.at(0, "", "", started)
+	seqs := map[int]events.Seq{}
+	for i := 1; i < agents; i++ {
+		agent, dispatch := events.AgentID(name(i)), events.DispatchID(fmt.Sprint("d", i))
+		s.at(i*100, agent, dispatch, events.AgentStarted{Agent: agent, DisplayName: name(i), CallRef: events.CallRef{ModelCall: "f.1", Index: i, CallID: events.CallID(dispatch)}})
+		s.at(i*100+100, agent, dispatch, events.ModelCalled{ID: events.ModelCallID(dispatch) + ".1", Model: "m", Attempts: 1, TotalMS: 100})
+		seqs[i] = s.seq
+	}
+	server := serve(t, web.Config{Log: log})
+	b := browse(t)
+	b.open(server.url("/#/runs/" + string(s.run)))
+	b.wait(fmt.Sprintf(`document.querySelector('#log-title')?.innerText.includes('%d')`, s.seq))
+	b.wait(`document.querySelectorAll('.names span').length > 3`)
+	height := js[float64](b, `document.querySelector('.canvas').clientHeight`)
+	require.Less(t, height, 200.0)
+	require.Less(t, js[int](b, `document.querySelectorAll('.names span').length`), 12, "names of lanes that are not seen")
+	reached := map[string]bool{}
+	for top := 0; top <= agents*20; top += 137 { // not a multiple of a lane's height
+		js[bool](b, fmt.Sprintf(`(() => { document.querySelector('.lanes').scrollTop = %d; return true; })()`, top))
+		js[bool](b, `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`)
+		for _, seen := range js[[]string](b, `[...document.querySelectorAll('.names span')].map((e) => e.innerText)`) {
+			reached[seen] = true
+		}
+	}
+	require.Len(t, reached, agents, "every lane is reached")
+	// At the end the last lane lies where its name does, and its stroke is hit there.
+	b.wait(fmt.Sprintf(`[...document.querySelectorAll('.names span')].pop().innerText === 'A%s'`, name(agents-1)))
+	along := (float64(agents-1)*100 + 50) / (float64(agents) * 100)
+	at := js[[]float64](b, fmt.Sprintf(`(() => { const n = [...document.querySelectorAll('.names span')].pop().getBoundingClientRect(), r = document.querySelector('.canvas').getBoundingClientRect();
+		return [r.x + %g * r.width, n.y + n.height / 2, (n.y + n.height / 2 - r.y) / r.height]; })()`, along))
+	require.Less(t, at[2], 1.0, "the name lies within the lanes")
+	colour := js[string](b, fmt.Sprintf(`(() => { const c = document.querySelector('.canvas'); return [...c.getContext('2d').getImageData(Math.round(%g * c.width), Math.round(%g * c.height), 1, 1).data].join(); })()`, along, at[2]))
+	require.NotEqual(t, "0,0,0,0", colour, "the stroke is drawn beside its name")
+	require.NoError(t, chromedp.Do(b.ctx, chromedp.MouseClickXY(at[0], at[1])))
+	b.wait(fmt.Sprintf(`location.hash.includes('sel=event%%3A%d')`, seqs[agents-1]))
+	b.shot("timeline-many")
+	b.clean()
+}
+
+// Proves R71: while an agent waits for its next attempt the timeline reaches ahead to
+// when that is due, and counts down to it.
+func TestTimelineCountsRetriesDown(t *testing.T) {
+	log := events.NewMemory()
+	runs := newRuns(t, log, simOverHTTP(t, "429=100%,retry-after=30s"))
+	server := serve(t, web.Config{Log: log, Runs: runs})
+	started, err := runs.Start(t.Context(), web.Job{Request: "Plan a day"})
+	require.NoError(t, err)
+	b := browse(t)
+	b.open(server.url("/#/runs/" + string(started.Run)))
+	b.wait(`document.querySelector('.now .doing')?.innerText.includes('retry in')`)
+	first := b.title(0.6, 0)
+	require.Regexp(t, `^retry in 0:[0-3]\d \(429\)$`, first)
+	b.shot("timeline-countdown")
+	b.wait(fmt.Sprintf(`(() => { const c = document.querySelector('.canvas'), r = c.getBoundingClientRect();
+		c.dispatchEvent(new MouseEvent('mousemove', {clientX: r.x + 0.6 * r.width, clientY: r.y + 28})); return c.title.startsWith('retry in') && c.title < %q; })()`, first))
+	require.NotEqual(t, b.painted(0.95, 1, 0.5), b.painted(0.95, 0, 0.5), "the stretch reaches ahead")
+	runs.stop()
+	b.clean()
+}
