@@ -343,7 +343,8 @@ func TestTimelineCountsRetriesDown(t *testing.T) {
 	b.shot("timeline-countdown")
 	b.wait(fmt.Sprintf(`(() => { const c = document.querySelector('.canvas'), r = c.getBoundingClientRect();
 		c.dispatchEvent(new MouseEvent('mousemove', {clientX: r.x + 0.6 * r.width, clientY: r.y + 28})); return c.title.startsWith('retry in') && c.title < %q; })()`, first))
-	require.NotEqual(t, b.painted(0.95, 1, 0.5), b.painted(0.95, 0, 0.5), "the stretch reaches ahead")
+	require.NotEqual(t, b.painted(0.95, 1, 0.5), b.painted(0.95, 0, 0.5), "the stretch is drawn")
+	require.Less(t, js[float64](b, `parseFloat(document.querySelector('.moment-line').style.left)`), 90.0, "it reaches ahead of the present")
 	runs.stop()
 	b.clean()
 }
