@@ -18,12 +18,12 @@ const maxBodyBytes = 8 << 20
 // registerAPI adds the operations that the OpenAPI document describes.
 func (s *Server) registerAPI(mux *http.ServeMux) {
 	config := huma.DefaultConfig("convene", s.config.Version)
-	config.Info.Description = "Start, follow and steer runs. Events come by WebSocket from /ws?thread_id=…&after=SEQ, " +
+	config.Info.Description = "Start, follow and steer runs, and watch batches. Events come by WebSocket from /ws?thread_id=…&after=SEQ, " +
 		"or as server-sent events from /api/v1/threads/{thread_id}/events."
 	config.OpenAPIPath, config.DocsPath, config.SchemasPath = "/api/v1/openapi", "", ""
 	config.CreateHooks = nil // no $schema member in every answer
 	api := humago.New(mux, config)
-	for _, register := range []func(huma.API){s.registerReading, s.registerSteering} {
+	for _, register := range []func(huma.API){s.registerReading, s.registerSteering, s.registerBatches} {
 		register(api)
 	}
 }
@@ -116,7 +116,7 @@ func (s *Server) listRuns(ctx context.Context, in *listInput) (*listOutput, erro
 func (s *Server) view(ctx context.Context, id events.RunID) (RunView, error) {
 	summary, err := s.config.Log.FindRun(ctx, s.config.Tenant, string(id))
 	if errors.Is(err, events.ErrNotFound) {
-		return RunView{}, refuse(http.StatusNotFound, "there is no run %.80q. GET /api/v1/runs lists them", id)
+		return RunView{}, s.noRun(ctx, string(id))
 	}
 	view := RunView{RunSummary: summary}
 	if err != nil || summary.Status.Over() {

@@ -129,7 +129,9 @@ type ActiveAgent struct {
 func (s *Server) getThread(ctx context.Context, in *threadInput) (*threadOutput, error) {
 	newest, err := s.config.Log.Runs(ctx, events.RunQuery{Tenant: s.config.Tenant, Thread: in.Thread, Limit: 1})
 	if err == nil && len(newest) == 0 {
-		err = refuse(http.StatusNotFound, "there is no thread %.80q. GET /api/v1/runs gives the threads", in.Thread)
+		if _, err = s.lastSeq(ctx, in.Thread); err == nil {
+			err = refuse(http.StatusNotFound, "thread %s is a batch's: GET /api/v1/batches/%[1]s gives its state", in.Thread)
+		}
 	}
 	if err != nil {
 		return nil, s.apiError(err)

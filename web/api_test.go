@@ -180,6 +180,8 @@ func TestReadFile(t *testing.T) {
 		"newer":        {replaced(9, strings.Replace(bodies[8], `{"v":1`, `{"v":99`, 1)), "run.jsonl:9: "},
 		"unknown kind": {replaced(9, strings.Replace(bodies[8], `"type":"`, `"type":"x_`, 1)), "run.jsonl:9: "},
 		"bytes":        {"\x00\xff\xfe", "run.jsonl:1: "},
+		"no run":       {`{"v":1,"tenant_id":"local","thread_id":"t","run_id":"r","seq":1,"time":"2026-01-02T03:04:05Z","type":"cancel_requested","data":{}}`, "of no run"},
+		"a batch":      {`{"v":1,"tenant_id":"local","thread_id":"t","run_id":"","seq":1,"time":"2026-01-02T03:04:05Z","type":"batch_started","data":{}}`, "the thread of a batch"},
 	} {
 		_, _, err := web.ReadFile(t.Context(), strings.NewReader(c.file), "run.jsonl")
 		require.ErrorContains(t, err, c.words, name)

@@ -86,11 +86,16 @@ func ReadFile(ctx context.Context, r io.Reader, name string) (*events.Memory, ev
 	if len(envs) == 0 {
 		return nil, events.RunSummary{}, fmt.Errorf("%s: %w", name, errEmptyFile)
 	}
+	if th.Current() == nil {
+		return nil, events.RunSummary{}, fmt.Errorf("%s: %w", name, errNoRun)
+	}
 	log, err := inMemory(ctx, th.Key, envs)
 	return log, th.Current().RunSummary, err
 }
 
 var errEmptyFile = errors.New("the file holds no events. `convene run --json REQUEST > FILE` and `convene export RUN --jsonl` write one")
+
+var errNoRun = errors.New("the file holds events, but of no run")
 
 func inMemory(ctx context.Context, key events.ThreadKey, envs []events.Envelope) (*events.Memory, error) {
 	log := events.NewMemory()

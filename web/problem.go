@@ -23,7 +23,7 @@ func statusOf(err error) (status int, detail string) {
 	case errors.Is(err, events.ErrNotFound):
 		return http.StatusNotFound, "there is no such run. GET /api/v1/runs lists them"
 	case errors.Is(err, events.ErrAmbiguous):
-		return http.StatusConflict, "more than one run id begins so: give more of it"
+		return http.StatusConflict, "more than one id begins so: give more of it"
 	case errors.Is(err, context.Canceled):
 		return 499, "the caller is gone" // nginx's status: nobody reads it
 	}

@@ -121,14 +121,12 @@ func (s *Server) place(r *http.Request, thread, after string) (events.ThreadKey,
 			return key, 0, refuse(http.StatusBadRequest, "after=%.40q is not a seq: give the seq of the last event that you have, 0 for none", after)
 		}
 	}
-	newest, err := s.config.Log.Runs(r.Context(), events.RunQuery{Tenant: key.Tenant, Thread: key.Thread, Limit: 1})
-	switch {
-	case err != nil:
+	last, err := s.lastSeq(r.Context(), key.Thread)
+	if err == nil && events.Seq(seq) > last {
+		err = refuse(http.StatusBadRequest, "after=%d is beyond the thread's last event, which has seq %d", seq, last)
+	}
+	if err != nil {
 		return key, 0, err
-	case len(newest) == 0:
-		return key, 0, refuse(http.StatusNotFound, "there is no thread %.80q. GET /api/v1/runs gives the threads", thread)
-	case events.Seq(seq) > newest[0].LastSeq:
-		return key, 0, refuse(http.StatusBadRequest, "after=%d is beyond the thread's last event, which has seq %d", seq, newest[0].LastSeq)
 	}
 	return key, events.Seq(seq), nil
 }
