@@ -204,6 +204,12 @@ func (b *Batch) work(ctx context.Context, rows iter.Seq2[Row, error], sink Sink)
 	return report, errors.Join(err, f.broken)
 }
 
+// ID names the batch; it is the id of the thread that has the batch's own events.
+func (b *Batch) ID() events.BatchID { return events.BatchID(b.config.Identity.ID) }
+
+// Key addresses that thread.
+func (b *Batch) Key() events.ThreadKey { return b.config.Identity.key(b.config.Tenant) }
+
 // Report gives what the batch came to so far.
 func (b *Batch) Report() Report {
 	b.mu.Lock()

@@ -56,7 +56,7 @@ func (b *Batch) claim(ctx context.Context) error {
 	if b.journal != nil {
 		return nil
 	}
-	key := b.config.Identity.key(b.config.Tenant)
+	key := b.Key()
 	epoch, err := b.config.Runner.Claim(ctx, key)
 	if err != nil {
 		return fmt.Errorf("claim batch %s: %w", key.Thread, err)

@@ -33,6 +33,7 @@ type batchFlags struct {
 	rowTime     time.Duration
 	time        time.Duration
 	traffic     trafficFlags
+	watch       watchFlags
 }
 
 func newBatchCommand(a *app) *cobra.Command {
@@ -55,6 +56,7 @@ bound of tokens, cost or time stopped it, 130 interrupted. ^C lets the calls in 
 end and parks their runs; ^C again leaves at once.`,
 		Example: `  convene batch requests.jsonl -o answers.jsonl --team trip --concurrency 64 --max-cost 20
   convene batch requests.jsonl -o answers.jsonl --team trip --retry-failed
+  convene batch requests.jsonl -o answers.jsonl --team trip --open
   head -3 requests.csv | convene batch - --format csv -o -`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -63,6 +65,7 @@ end and parks their runs; ^C again leaves at once.`,
 		},
 	}
 	f.traffic.register(c)
+	f.watch.register(c, "batch")
 	flags := c.Flags()
 	flags.StringVarP(&f.files.Output, "output", "o", "", "file for the output rows, or - for standard output")
 	flags.StringVar(&f.format, "format", "", "format of IN: jsonl, csv or lines (default by its name)")
@@ -101,14 +104,14 @@ func (a *app) batch(c *cobra.Command, f *batchFlags) (err error) {
 		return usage(err)
 	}
 	defer func() { err = errors.Join(err, traffic.close(a)) }()
-	d := &driver{app: a, models: traffic.models, caller: traffic.caller}
+	d := &driver{app: a, flags: driveFlags{watch: f.watch}, models: traffic.models, caller: traffic.caller}
 	if err := d.checkModels(runner.Job{Team: t, Model: f.model}); err != nil {
 		return usage(err)
 	}
 	if err := d.open(c.Context(), a.openStore); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, d.log.Close()) }()
+	defer func() { err = errors.Join(err, d.close()) }()
 	r, err := d.runner()
 	if err != nil {
 		return err
@@ -122,7 +125,7 @@ func (a *app) batch(c *cobra.Command, f *batchFlags) (err error) {
 	if err != nil {
 		return beforeStart(err)
 	}
-	return (&batchDriver{app: a, job: job, view: a.batchView(f.json), again: a.again(c, f)}).drive(c.Context())
+	return (&batchDriver{app: a, log: d.log, job: job, watched: d.watched, view: a.batchView(f.json), again: a.again(c, f)}).drive(c.Context())
 }
 
 func (f *batchFlags) check(c *cobra.Command) (err error) {

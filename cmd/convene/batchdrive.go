@@ -2,17 +2,22 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/convene-run/convene/batch"
+	"github.com/convene-run/convene/events"
 )
 
 // batchDriver runs a batch in front of a person: its view, and what ^C does.
 type batchDriver struct {
-	app  *app
-	job  *batch.Job
-	view batchView
+	app *app
+	log events.Log
+	job *batch.Job
+	// watched is the dashboard beside the batch, nil without one.
+	watched *watched
+	view    batchView
 	// again gives the command that goes on with the batch.
 	again func(more ...string) string
 
@@ -33,10 +38,17 @@ type batchEnd struct {
 func (d *batchDriver) drive(ctx context.Context) error {
 	interrupts := d.app.interrupts()
 	ended := make(chan batchEnd, 1)
+	known, tellKnown := context.WithCancel(ctx)
 	go func() {
 		report, err := d.job.Run(ctx)
+		tellKnown()
 		ended <- batchEnd{report, err}
 	}()
+	_ = d.log.Wait(known, d.job.Key(), 0) // until the log has what the dashboard is to show
+	if err := d.watched.announce(d.job.ID()); err != nil {
+		d.job.Halt()
+		return errors.Join(err, (<-ended).err)
+	}
 	ticker := time.NewTicker(d.view.interval())
 	defer ticker.Stop()
 	d.view.progress(d.job.Progress(), d.notice)
@@ -74,6 +86,9 @@ func (d *batchDriver) interrupt() {
 func (d *batchDriver) end(end batchEnd) error {
 	code := batchCode(end.report, end.err, d.interrupted > 0)
 	d.view.report(end.report, d.commands(end.report))
+	if d.interrupted == 0 {
+		d.watched.linger()
+	}
 	if end.err != nil {
 		return &exitError{code, fmt.Errorf("%w. What is done is kept: mend it and go on with %s", end.err, d.again())}
 	}

@@ -29,7 +29,7 @@ type driveFlags struct {
 }
 
 func (f *driveFlags) register(c *cobra.Command) {
-	f.watch.register(c)
+	f.watch.register(c, "run")
 	flags := c.Flags()
 	flags.StringVar(&f.baseURL, "base-url", "", "OpenAI-compatible endpoint, such as http://localhost:8080/v1 (or OPENAI_BASE_URL)")
 	flags.BoolVar(&f.json, "json", false, "write the run's log as JSON lines to stdout, as it happens, instead of the result")

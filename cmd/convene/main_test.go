@@ -2,7 +2,11 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"io"
+	"net"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -37,6 +41,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "interrupt": interrupt, "simserver": startSim, "write": writeBytes, "save": save,
 			"checklog": checkLog, "poison": poison, "waitrun": waitRun,
+			"freeport": freePort, "fetch": fetch,
 		},
 	})
 }
@@ -197,6 +202,66 @@ func waitRun(ts *testscript.TestScript, _ bool, _ []string) {
 		}
 	}
 	ts.Fatalf("no run has started")
+}
+
+// freePort sets a variable to a port that nobody listens at.
+func freePort(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: freeport NAME")
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	ts.Setenv(args[0], strconv.Itoa(listener.Addr().(*net.TCPAddr).Port))
+	ts.Check(listener.Close())
+}
+
+// fetch asks a server until its answer, or what has come of one that does not end,
+// matches a pattern; a POST is made once. The answer goes to the file "fetched".
+func fetch(ts *testscript.TestScript, neg bool, args []string) {
+	method := http.MethodGet
+	if len(args) == 3 {
+		method, args = args[0], args[1:]
+	}
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: fetch [POST] URL PATTERN")
+	}
+	wanted := regexp.MustCompile(`(?s)` + args[1])
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	for {
+		answer, err := ask(ctx, method, args[0], wanted)
+		if err == nil && wanted.MatchString(answer) {
+			ts.Check(os.WriteFile(ts.MkAbs("fetched"), []byte(answer), 0o600))
+			return
+		}
+		if ctx.Err() != nil || method == http.MethodPost {
+			ts.Fatalf("%s %s: %v: no %s in\n%s", method, args[0], err, wanted, answer)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// ask gives what a server answers, as far as it takes to find what is wanted.
+func ask(ctx context.Context, method, url string, wanted *regexp.Regexp) (answer string, err error) {
+	request, err := http.NewRequestWithContext(ctx, method, url, nil)
+	if err != nil {
+		return "", err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return "", err
+	}
+	defer response.Body.Close()
+	for part := make([]byte, 4096); ; {
+		n, err := response.Body.Read(part)
+		answer += string(part[:n])
+		if errors.Is(err, io.EOF) || wanted.MatchString(answer) {
+			return answer, nil
+		}
+		if err != nil {
+			return answer, err
+		}
+	}
 }
 
 // poison replaces a word everywhere in a file; the new one is put in as it is.

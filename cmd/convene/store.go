@@ -50,9 +50,25 @@ func (a *app) findRun(ctx context.Context, log events.Log, idOrPrefix string) (e
 	run, err := log.FindRun(ctx, events.LocalTenant, idOrPrefix)
 	switch {
 	case errors.Is(err, events.ErrNotFound):
+		if batch, err := log.FindBatch(ctx, events.LocalTenant, idOrPrefix); err == nil {
+			return run, usage(notARun(batch))
+		}
 		return run, usage(fmt.Errorf("no run %q in %s. `convene runs` lists them", idOrPrefix, a.storePath()))
 	case errors.Is(err, events.ErrAmbiguous):
 		return run, usage(fmt.Errorf("more than one run begins with %q. Give more of its id; `convene runs` lists them", idOrPrefix))
 	}
 	return run, err
+}
+
+// notARun says what a batch is to who named it where a run is wanted.
+func notARun(b events.BatchSummary) error {
+	what := fmt.Sprintf("%s is a batch, not a run: ", b.Batch)
+	if b.Output != "" {
+		what += fmt.Sprintf("from %s into %s, ", b.Input, b.Output)
+	}
+	rows := ""
+	if b.Rows > 0 {
+		rows = fmt.Sprintf(" of %d", b.Rows)
+	}
+	return fmt.Errorf("%s%d%s rows done. `convene serve --open` shows it with its runs, and the command that began it goes on with it", what, b.Done, rows)
 }

@@ -7,22 +7,24 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/runner"
 	"github.com/convene-run/convene/web"
 )
 
-// watchFlags are those of the commands that can show a run in a browser.
+// watchFlags are those of the commands that can show a run, or a batch, in a browser.
 type watchFlags struct {
 	open    bool
 	address string
 	linger  bool
 }
 
-func (f *watchFlags) register(c *cobra.Command) {
+// register adds the flags; what is "run" or "batch".
+func (f *watchFlags) register(c *cobra.Command, what string) {
 	flags := c.Flags()
-	flags.BoolVar(&f.open, "open", false, "open the run's dashboard in a browser")
-	flags.StringVar(&f.address, "dashboard", "", "serve the run's dashboard at this address of this machine, such as "+defaultDashboard)
-	flags.BoolVar(&f.linger, "linger", false, "keep the dashboard when the run has ended, until ^C")
+	flags.BoolVar(&f.open, "open", false, "open the "+what+"'s dashboard in a browser")
+	flags.StringVar(&f.address, "dashboard", "", "serve the "+what+"'s dashboard at this address of this machine, such as "+defaultDashboard)
+	flags.BoolVar(&f.linger, "linger", false, "keep the dashboard when the "+what+" has ended, until ^C")
 }
 
 // registerFile adds the flags for what is over already.
@@ -33,7 +35,7 @@ func (f *watchFlags) registerFile(c *cobra.Command) {
 
 func (f *watchFlags) wanted() bool { return f.open || f.address != "" }
 
-// watched is the dashboard beside a run; nil does nothing.
+// watched is the dashboard beside a run or a batch; nil does nothing.
 type watched struct {
 	app   *app
 	flags watchFlags
@@ -59,6 +61,14 @@ func (w *watched) add(run *runner.Run) error {
 	}
 	w.runs.add(run)
 	return w.dash.announce(w.flags.open, "#/runs/"+string(run.ID()))
+}
+
+// announce shows a batch that has started.
+func (w *watched) announce(id events.BatchID) error {
+	if w == nil {
+		return nil
+	}
+	return w.dash.announce(w.flags.open, "#/batches/"+string(id))
 }
 
 // linger waits until the person who watches has seen enough, if that is wanted.

@@ -26,7 +26,7 @@ type webRuns struct {
 	defaultTeam string
 
 	mu sync.Mutex // guards driven
-	// driven are the runs that this process drives.
+	// driven are the runs that were started here, or added.
 	driven map[events.ThreadKey]*runner.Run
 	ending sync.WaitGroup
 }
@@ -35,7 +35,7 @@ func newWebRuns(r *runner.Runner) *webRuns {
 	return &webRuns{runner: r, driven: map[events.ThreadKey]*runner.Run{}, defaultTeam: team.DefaultName}
 }
 
-// add shows a run that this process drives.
+// add has a run that this process drives parked with the others.
 func (w *webRuns) add(run *runner.Run) {
 	w.mu.Lock()
 	w.driven[run.Key()] = run
@@ -153,9 +153,7 @@ func teamInfo(name string, t *team.Team) web.TeamInfo {
 
 // Live implements [web.Runs].
 func (w *webRuns) Live(key events.ThreadKey) ([]web.LiveAgent, bool) {
-	w.mu.Lock()
-	run := w.driven[key]
-	w.mu.Unlock()
+	run := w.runner.Driven(key) // a batch's too
 	if run == nil {
 		return nil, false
 	}
