@@ -3,6 +3,7 @@ package agent
 import (
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/llm"
@@ -30,16 +31,37 @@ type Live struct {
 	DisplayName string
 	Dispatch    events.DispatchID
 
-	mu         sync.Mutex // guards what follows
-	now        LiveState
-	fragmentOf int
-	// tail is the newest text of the attempt, up to tailBytes.
-	tail []byte
+	mu  sync.Mutex // guards what follows
+	now LiveState
+	// written counts what the attempt has streamed, in bytes; tail is the end of it.
+	written int64
+	tail    []byte
+	// parts are the newest texts and calls that have streamed, the current one last.
+	parts []part
+	// watched is when somebody last asked for the stream.
+	watched time.Time
 }
 
-// tailBytes bounds the text that a Live keeps: what a line of a view can show, and
-// little enough that thousands of agents at once cost nothing.
-const tailBytes = 400
+// part is a text, or the arguments of one call, within what an attempt streams.
+type part struct {
+	from int64
+	call int // its index, or -1 for text
+}
+
+const (
+	// tailBytes bounds the text that a Live keeps: what a line of a view can show, and
+	// little enough that thousands of agents at once cost nothing.
+	tailBytes = 400
+	// streamBytes bounds it while somebody follows the stream. The fastest endpoints
+	// write 3,000 tokens a second, 12 kB: who looks five times a second misses nothing,
+	// even if one look comes late.
+	streamBytes = 8 << 10
+	// maxParts bounds the parts that are told apart in a stream: more than a model
+	// begins between two looks.
+	maxParts = 16
+	// watchedFor is how long after the last look a stream counts as followed.
+	watchedFor = 2 * time.Second
+)
 
 // LiveState is a Live at one moment.
 type LiveState struct {
@@ -61,9 +83,58 @@ type LiveState struct {
 func (l *Live) State() LiveState {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	return l.state()
+}
+
+func (l *Live) state() LiveState {
 	state := l.now
-	state.Tail = string(l.tail)
+	if pieces := l.pieces(); len(pieces) > 0 {
+		state.Tail = pieces[len(pieces)-1].Text
+	}
 	return state
+}
+
+// Piece is a stretch of what an attempt has streamed: of its text, or of the
+// arguments of one tool call.
+type Piece struct {
+	// From is the place of the first byte in all that the attempt has streamed. A
+	// piece that begins behind the end of what a reader has follows a gap.
+	From int64
+	Text string
+	// InCall says that it belongs to a tool call, Begins that nothing of the same
+	// text or call comes before it.
+	InCall, Begins bool
+}
+
+// Stream gives the agent's state and the newest of what has streamed in this attempt,
+// in order. Whoever asks again within a second or two gets pieces without a gap; for
+// others less is kept.
+func (l *Live) Stream() (LiveState, []Piece) {
+	now := time.Now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.watched = now
+	return l.state(), l.pieces()
+}
+
+// pieces cuts the tail into the parts that it belongs to.
+func (l *Live) pieces() []Piece {
+	begin := l.written - int64(len(l.tail))
+	var pieces []Piece
+	for i, p := range l.parts {
+		from, end := max(p.from, begin), l.written
+		if i+1 < len(l.parts) {
+			end = l.parts[i+1].from
+		}
+		for from > p.from && from < end && !utf8.RuneStart(l.tail[from-begin]) {
+			from++ // the character's beginning is no longer there
+		}
+		if from < end {
+			text := string(l.tail[from-begin : end-begin])
+			pieces = append(pieces, Piece{From: from, Text: text, InCall: p.call >= 0, Begins: from == p.from})
+		}
+	}
+	return pieces
 }
 
 func (l *Live) set(change func(now time.Time)) {
@@ -91,50 +162,75 @@ func (l *Live) done() { l.phase(PhaseFinished) }
 
 func (l *Live) call(id events.ModelCallID) {
 	l.set(func(now time.Time) {
-		l.now.Call, l.now.Attempt, l.tail = id, 0, l.tail[:0]
+		l.now.Call, l.now.Attempt = id, 0
+		l.forget()
 		l.enter(PhaseQueued, now)
 	})
 }
 
 func (l *Live) sent(attempt int) {
 	l.set(func(now time.Time) {
-		l.now.Attempt, l.tail = attempt, l.tail[:0]
+		l.now.Attempt = attempt
+		l.forget()
 		l.enter(PhaseWaiting, now)
 	})
 }
 
 func (l *Live) reasoning() { l.phase(PhaseThinking) }
 
-func (l *Live) text(text string) {
-	l.set(func(now time.Time) {
-		l.enter(PhaseWriting, now)
-		l.now.InCall = false
-		l.append(text)
-	})
-}
+func (l *Live) text(text string) { l.stream(-1, text) }
 
-func (l *Live) fragment(index int, text string) {
+func (l *Live) fragment(index int, text string) { l.stream(index, text) }
+
+func (l *Live) stream(call int, text string) {
 	l.set(func(now time.Time) {
 		l.enter(PhaseWriting, now)
-		if !l.now.InCall || index != l.fragmentOf {
-			l.now.InCall, l.fragmentOf, l.tail = true, index, l.tail[:0]
+		l.now.InCall = call >= 0
+		watched := now.Sub(l.watched) < watchedFor
+		if len(l.parts) == 0 || l.parts[len(l.parts)-1].call != call {
+			switch {
+			case !watched:
+				l.parts = l.parts[:0]
+			case len(l.parts) == maxParts:
+				l.parts = append(l.parts[:0], l.parts[1:]...)
+			}
+			l.parts = append(l.parts, part{l.written, call})
 		}
-		l.append(text)
+		l.append(text, watched)
 	})
 }
 
-// append keeps the newest tailBytes, moving memory only every so often.
-func (l *Live) append(text string) {
-	l.tail = append(l.tail, text...)
-	if len(l.tail) > 2*tailBytes {
-		l.tail = append(l.tail[:0], l.tail[len(l.tail)-tailBytes:]...)
+// append keeps the newest bytes, moving memory only every so often, and gives back
+// what was for somebody who looks no more.
+func (l *Live) append(text string, watched bool) {
+	keep := tailBytes
+	if watched {
+		keep = streamBytes
 	}
+	l.written += int64(len(text))
+	if len(text) > keep {
+		l.tail, text = l.tail[:0], text[len(text)-keep:]
+	}
+	if len(l.tail)+len(text) > 2*keep {
+		newest := l.tail[len(l.tail)-(keep-len(text)):]
+		if cap(l.tail) > 4*keep {
+			l.tail = nil
+		}
+		l.tail = append(l.tail[:0], newest...)
+	}
+	l.tail = append(l.tail, text...)
+}
+
+// forget begins the stream anew.
+func (l *Live) forget() {
+	l.written, l.tail, l.parts = 0, l.tail[:0], l.parts[:0]
 }
 
 func (l *Live) retry(r *llm.Retry) {
 	l.set(func(now time.Time) {
 		l.enter(PhaseRetrying, now)
-		l.now.RetryAt, l.tail = now.Add(r.Wait), l.tail[:0]
+		l.now.RetryAt = now.Add(r.Wait)
+		l.forget()
 		l.now.RetryReason = ""
 		if r.Err != nil {
 			l.now.RetryReason = r.Err.Error()

@@ -129,8 +129,11 @@ func (f *feed) watch(ctx context.Context) {
 	ticker := time.NewTicker(liveInterval)
 	defer ticker.Stop()
 	var last string
+	var sent recent
 	for {
-		message, state := encodeLive(f.feeds.live(f.key))
+		agents, driven := f.feeds.live(f.key)
+		sent.trim(agents)
+		message, state := encodeLive(agents, driven)
 		if state != last {
 			last = state
 			f.mu.Lock()

@@ -78,11 +78,25 @@ type LiveAgent struct {
 	Attempt     int        `json:"attempt,omitempty"`
 	RetryAt     *time.Time `json:"retry_at,omitempty"`
 	RetryReason string     `json:"retry_reason,omitempty"`
-	// Tail is the end of what has streamed in this attempt: of the arguments of a tool
-	// call where InCall is set, else of the text.
-	Tail   string `json:"tail,omitempty"`
-	InCall bool   `json:"in_call,omitempty"`
+	// Stream is the newest of what has streamed in this attempt, in order.
+	Stream []LivePiece `json:"stream,omitempty"`
 }
+
+// LivePiece is a stretch of what an agent streams: of its text, or of the arguments of
+// one tool call.
+type LivePiece struct {
+	// From is the place of the first byte in all that the attempt has streamed, so that
+	// who has seen the bytes before it knows what is new, and what is missing.
+	From int64  `json:"from"`
+	Text string `json:"text"`
+	// InCall says that it belongs to a tool call, Begins that nothing of the same text
+	// or call comes before it.
+	InCall bool `json:"in_call,omitempty"`
+	Begins bool `json:"begins,omitempty"`
+}
+
+// end is the place behind the piece's last byte.
+func (p LivePiece) end() int64 { return p.From + int64(len(p.Text)) }
 
 // Refusal is a request that cannot be granted, with the HTTP status that says so.
 type Refusal struct {

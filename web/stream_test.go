@@ -217,5 +217,5 @@ func TestLiveMomentsAreMarkedLossy(t *testing.T) {
 type fakeLive struct{ web.Runs }
 
 func (fakeLive) Live(events.ThreadKey) ([]web.LiveAgent, bool) {
-	return []web.LiveAgent{{Agent: "food", DisplayName: "Food", Phase: "writing", Tail: "the tofu house on"}}, true
+	return []web.LiveAgent{{Agent: "food", DisplayName: "Food", Phase: "writing", Stream: []web.LivePiece{{Text: "the tofu house on"}}}}, true
 }

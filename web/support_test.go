@@ -277,11 +277,13 @@ func (s *simRuns) Live(key events.ThreadKey) ([]web.LiveAgent, bool) {
 	}
 	var agents []web.LiveAgent
 	for _, live := range run.Live() {
-		state := live.State()
+		state, pieces := live.Stream()
 		agent := web.LiveAgent{
 			Agent: live.Agent, DisplayName: live.DisplayName, Dispatch: live.Dispatch, Phase: string(state.Phase),
-			Since: state.Since.UTC(), Heard: state.Heard.UTC(), Call: state.Call, Attempt: state.Attempt, Tail: state.Tail, InCall: state.InCall,
-			RetryReason: state.RetryReason,
+			Since: state.Since.UTC(), Heard: state.Heard.UTC(), Call: state.Call, Attempt: state.Attempt, RetryReason: state.RetryReason,
+		}
+		for _, piece := range pieces {
+			agent.Stream = append(agent.Stream, web.LivePiece(piece))
 		}
 		if !state.RetryAt.IsZero() {
 			at := state.RetryAt.UTC()

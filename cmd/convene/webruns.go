@@ -165,11 +165,14 @@ func (w *webRuns) Live(key events.ThreadKey) ([]web.LiveAgent, bool) {
 }
 
 func liveAgent(live *agent.Live) web.LiveAgent {
-	state := live.State()
+	state, pieces := live.Stream()
 	a := web.LiveAgent{
 		Agent: live.Agent, DisplayName: live.DisplayName, Dispatch: live.Dispatch, Phase: string(state.Phase),
 		Since: state.Since.UTC(), Heard: state.Heard.UTC(), Call: state.Call, Attempt: state.Attempt,
-		RetryReason: state.RetryReason, Tail: state.Tail, InCall: state.InCall,
+		RetryReason: state.RetryReason,
+	}
+	for _, piece := range pieces {
+		a.Stream = append(a.Stream, web.LivePiece(piece))
 	}
 	if !state.RetryAt.IsZero() {
 		at := state.RetryAt.UTC()

@@ -14,8 +14,16 @@ export interface LiveAgent {
   attempt?: number;
   retry_at?: string;
   retry_reason?: string;
-  tail?: string;
+  stream?: LivePiece[];
+}
+
+// LivePiece is a stretch of what streams in the call under way: from is the place of its
+// first byte in all of it.
+export interface LivePiece {
+  from: number;
+  text: string;
   in_call?: boolean;
+  begins?: boolean;
 }
 
 export interface Live {

@@ -1,10 +1,13 @@
 // What goes on now: a line for each agent at work, doing what, for how long.
 
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { param, setParams } from "./address";
 import type { LiveAgent } from "./connection";
 import { tick } from "./clock";
 import { over, type Run } from "./fold";
 import { duration, line, plural } from "./format";
-import type { RunView } from "./run";
+import { liveKey, type RunView } from "./run";
+import type { Stream } from "./stream";
 
 const words: Record<string, string> = {
   queued: "waiting for a slot", waiting: "waiting for the first token", thinking: "thinking", writing: "writing",
@@ -18,6 +21,8 @@ interface Line {
   since: number;
   tail: string;
   tone: string;
+  // stream is what the agent writes, where that can be seen.
+  stream?: Stream;
 }
 
 export function Now({ view, run }: { view: RunView; run: Run }) {
@@ -25,7 +30,8 @@ export function Now({ view, run }: { view: RunView; run: Run }) {
   tick.value;
   const now = view.clock();
   const live = view.following.value ? view.live.value : null;
-  const lines = live?.driven ? live.agents.filter((a) => a.phase !== "finished").map((a) => fromLive(a, run, now)) : fromFacts(run);
+  const lines = live?.driven ? live.agents.filter((a) => a.phase !== "finished").map((a) => fromLive(a, view.streams.get(liveKey(a)), run, now)) : fromFacts(run);
+  const open = param("stream").split(",").filter(Boolean);
   return (
     <section class="pane now" aria-labelledby="now-title">
       <h2 id="now-title">Now</h2>
@@ -35,10 +41,10 @@ export function Now({ view, run }: { view: RunView; run: Run }) {
         <ul>
           {lines.map((l) => (
             <li key={l.key} class={l.tone}>
-              <span class="who">{run.name(l.agent)}</span>
+              <Who line={l} name={run.name(l.agent)} open={open.includes(l.agent)} />
               <span class="doing">{l.doing}</span>
               <span class="num">{l.since > 0 ? duration(now - l.since) : ""}</span>
-              <span class="tail">{l.tail}</span>
+              {l.stream && open.includes(l.agent) ? <Streaming stream={l.stream} name={run.name(l.agent)} /> : <span class="tail">{l.tail}</span>}
             </li>
           ))}
         </ul>
@@ -47,25 +53,56 @@ export function Now({ view, run }: { view: RunView; run: Run }) {
   );
 }
 
-function fromLive(a: LiveAgent, run: Run, now: number): Line {
+// Who names the agent; where what it writes can be seen, that is a click away.
+function Who({ line: l, name, open }: { line: Line; name: string; open: boolean }) {
+  if (!l.stream) return <span class="who">{name}</span>;
+  const toggle = () => {
+    const others = param("stream").split(",").filter((agent) => agent && agent !== l.agent);
+    setParams({ stream: (open ? others : [...others, l.agent]).join(",") });
+  };
+  return (
+    <button type="button" class="who" aria-expanded={open} title={open ? "Show a line of it" : "Show all that it writes"} onClick={toggle}>
+      <span aria-hidden="true">{open ? "▾" : "▸"}</span> {name}
+    </button>
+  );
+}
+
+// Streaming is all that an agent writes in its call under way. It follows the end until
+// the reader scrolls up, and again once the reader is back there.
+function Streaming({ stream, name }: { stream: Stream; name: string }) {
+  const box = useRef<HTMLPreElement>(null);
+  const atEnd = useRef(true);
+  const drawn = useRef({ generation: 0, upTo: 0 });
+  useLayoutEffect(() => {
+    const el = box.current!;
+    const text = (el.firstChild ?? el.appendChild(document.createTextNode(""))) as Text;
+    const d = drawn.current;
+    const have = d.upTo - text.length; // the place of the first character that is drawn
+    if (d.generation !== stream.generation || d.upTo < stream.dropped) {
+      text.data = stream.text;
+    } else {
+      if (have < stream.dropped) text.deleteData(0, stream.dropped - have);
+      text.appendData(stream.text.slice(d.upTo - stream.dropped));
+    }
+    drawn.current = { generation: stream.generation, upTo: stream.dropped + stream.text.length };
+    if (atEnd.current) el.scrollTop = el.scrollHeight;
+  });
+  return (
+    <pre
+      ref={box} class="stream" tabIndex={0} role="region" aria-label={`What ${name} writes`}
+      onScroll={(e) => (atEnd.current = e.currentTarget.scrollTop + e.currentTarget.clientHeight >= e.currentTarget.scrollHeight - 8)}
+    />
+  );
+}
+
+function fromLive(a: LiveAgent, stream: Stream | undefined, run: Run, now: number): Line {
   const tone = a.phase === "retrying" ? "failure" : a.phase === "writing" || a.phase === "thinking" ? "active" : "quiet";
   let doing = words[a.phase] ?? a.phase;
   if (a.phase === "retrying" && a.retry_at) doing = `retry in ${duration(Date.parse(a.retry_at) - now)}` + (a.retry_reason ? `: ${line(a.retry_reason, 80)}` : "");
   if (a.phase === "tools" && a.agent === run.started.agents?.[0]?.id) doing = "waiting for the specialists";
   if ((a.attempt ?? 1) > 1 && a.phase !== "retrying") doing += ` (try ${a.attempt})`;
-  return { key: a.agent + "/" + (a.dispatch_id ?? ""), agent: a.agent, doing, since: Date.parse(a.since), tail: a.phase === "tools" || a.phase === "queued" ? "" : tailOf(a.tail ?? "", a.in_call ?? false), tone };
-}
-
-// tailOf is the end of a text on a line. Of the arguments of a call it shows the value
-// that is being written, as text.
-function tailOf(text: string, inCall: boolean): string {
-  if (inCall) {
-    const value = text.lastIndexOf('":"');
-    if (value >= 0) text = text.slice(value + 3);
-    text = text.replace(/\\n/g, " ").replace(/\\"/g, '"').replace(/["}\]]+$/, "");
-  }
-  const flat = text.replace(/\s+/g, " ").trim();
-  return flat.length > 160 ? "…" + flat.slice(-160) : flat;
+  const tail = a.stream?.length && a.phase !== "tools" && a.phase !== "queued" ? stream?.line ?? "" : "";
+  return { key: liveKey(a), agent: a.agent, doing, since: Date.parse(a.since), tail, tone, stream };
 }
 
 // fromFacts is what the log says of who is at work: for replays and runs that

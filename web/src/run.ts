@@ -1,14 +1,21 @@
 // The run that is shown: its events as they come, the state at the head, and the
 // state at the moment that the reader has chosen.
 
+import type { Live, LiveAgent } from "./connection";
 import type { Envelope } from "./events";
 import { over, Run, Thread } from "./fold";
 import { Lanes } from "./lanes";
 import { LogFilter } from "./filter";
+import { Stream } from "./stream";
 import { ThreadView } from "./threadview";
 
 // arrivedMs is how long a text that has just come is marked.
 const arrivedMs = 3000;
+
+// liveKey tells agents at work apart: one may work on several dispatches.
+export function liveKey(a: LiveAgent): string {
+  return a.agent + "/" + (a.dispatch_id ?? "");
+}
 
 export class RunView extends ThreadView {
   readonly head = new Thread();
@@ -16,6 +23,8 @@ export class RunView extends ThreadView {
   readonly filter = new LogFilter(this);
   // arrivals are the entries that came while the reader looked on.
   readonly arrivals = new Map<number, number>();
+  // streams are what the agents at work write in their calls under way.
+  readonly streams = new Map<string, Stream>();
   private readonly opened = Date.now();
   private past?: Thread;
   // checkpoints are states on the way, so that a step back folds few events anew.
@@ -26,6 +35,19 @@ export class RunView extends ThreadView {
     if (env.seq % checkpointEvents === 0) this.checkpoints.push(this.head.clone());
     if (env.run_id === this.id) this.lanes.add(env);
     if (env.type === "document_updated" && this.settled && this.lastHeard - this.opened > 500) this.arrivals.set(env.data.entry_id, this.lastHeard);
+  }
+
+  // hear takes up what the agents have written, and forgets those who are gone.
+  protected override hear(live: Live): void {
+    const gone = new Set(this.streams.keys());
+    for (const a of live.agents) {
+      const key = liveKey(a);
+      gone.delete(key);
+      let stream = this.streams.get(key);
+      if (!stream) this.streams.set(key, (stream = new Stream()));
+      stream.take(a);
+    }
+    for (const key of gone) this.streams.delete(key);
   }
 
   arrived(entry: number): boolean {

@@ -28,6 +28,8 @@ export abstract class ThreadView {
 
   // fold takes an event into the state at the head.
   protected abstract fold(env: Envelope): void;
+  // hear takes a present moment, before it is shown.
+  protected hear(_: Live): void {}
   // first and last are the stretch of the thread that is shown.
   abstract get first(): number;
   abstract get last(): number;
@@ -40,6 +42,7 @@ export abstract class ThreadView {
       live: (live) => {
         this.skew = Date.parse(live.now) - Date.now();
         this.lastHeard = Date.now();
+        this.hear(live);
         this.live.value = live;
         this.settled = true;
       },
