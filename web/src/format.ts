@@ -39,16 +39,24 @@ export function ago(ms: number): string {
   return days === 1 ? "yesterday" : `${days} days ago`;
 }
 
-// moments is made once: making it takes longer than to write a hundred times.
-const moments = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+// moments is made once, when it is needed: making it takes longer than to write a
+// hundred times.
+let moments: Intl.DateTimeFormat | undefined;
 
 export function exact(time: string): string {
   const date = new Date(time);
+  moments ??= new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
   return isNaN(date.getTime()) ? time : moments.format(date);
 }
 
+export interface StatusWord {
+  sign: string;
+  word: string;
+  tone: string;
+}
+
 // statuses give each status its sign and word: the terminal view has the same.
-export const statuses: Record<string, { sign: string; word: string; tone: string }> = {
+export const statuses: Record<string, StatusWord> = {
   queued: { sign: "○", word: "queued", tone: "quiet" },
   running: { sign: "◐", word: "running", tone: "active" },
   suspended: { sign: "‖", word: "suspended", tone: "person" },
@@ -59,7 +67,10 @@ export const statuses: Record<string, { sign: string; word: string; tone: string
   cancelled: { sign: "–", word: "cancelled", tone: "quiet" },
 };
 
-export function status(name: string): { sign: string; word: string; tone: string } {
+// interrupted is what runs by its log, but is driven by nobody.
+export const interrupted: StatusWord = { sign: "‖", word: "interrupted", tone: "person" };
+
+export function status(name: string): StatusWord {
   return statuses[name] ?? { sign: "·", word: name, tone: "quiet" };
 }
 
@@ -71,4 +82,22 @@ export function plural(n: number, one: string, many = one + "s"): string {
 export function line(text: string, max = 160): string {
   const flat = text.slice(0, max * 2).replace(/\s+/g, " ").trim();
   return flat.length > max ? flat.slice(0, max - 1) + "…" : flat;
+}
+
+// rate is a speed, told by the minute or hour where it is slow.
+export function rate(perSecond: number): string {
+  if (!(perSecond > 0)) return "– rows/s";
+  if (perSecond >= 1) return `${perSecond.toFixed(perSecond < 10 ? 1 : 0)} rows/s`;
+  if (perSecond * 60 >= 1) return `${(perSecond * 60).toFixed(1)} rows/min`;
+  return `${(perSecond * 3600).toFixed(1)} rows/h`;
+}
+
+// count is a whole number, its thousands parted.
+export function count(n: number): string {
+  return Math.round(n).toLocaleString("en");
+}
+
+// fileName is the last part of a path.
+export function fileName(path: string): string {
+  return path.split(/[/\\]/).filter(Boolean).pop() ?? path;
 }
