@@ -17,8 +17,8 @@ import (
 	"github.com/convene-run/convene/web"
 )
 
-// pageFold runs the page's own fold on a log and gives the state after each event.
-func pageFold(t testing.TB, bodies []string) []string {
+// pageFold runs a fold of the page on a log and gives the state after each event.
+func pageFold(t testing.TB, fold string, bodies []string) []string {
 	t.Helper()
 	source, err := os.ReadFile("testdata/fold.js")
 	require.NoError(t, err)
@@ -26,7 +26,7 @@ func pageFold(t testing.TB, bodies []string) []string {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, vm.Close()) }()
 	require.NoError(t, vm.SetEvalTimeout(time.Minute))
-	_, err = vm.Eval(string(source)+"\n;globalThis.statesOf = (log) => JSON.stringify(fold.states(log)); 0", quickjs.EvalGlobal)
+	_, err = vm.Eval(string(source)+"\n;globalThis.statesOf = (log) => JSON.stringify(fold."+fold+"(log)); 0", quickjs.EvalGlobal)
 	require.NoError(t, err)
 	result, err := vm.Call("statesOf", strings.Join(bodies, "\n"))
 	require.NoError(t, err)
@@ -121,7 +121,7 @@ func emptyNotNil[T any](list []T) []T {
 func agree(t *testing.T, log events.Log, key events.ThreadKey) {
 	t.Helper()
 	bodies := encoded(t, log, key)
-	states := pageFold(t, bodies)
+	states := pageFold(t, "states", bodies)
 	require.Len(t, states, len(bodies))
 	th := thread.New()
 	for i, body := range bodies {

@@ -136,6 +136,8 @@ type script struct {
 	run   events.RunID
 	epoch events.Epoch
 	seq   events.Seq
+	// moment is the time of what is added; the zero time is now.
+	moment time.Time
 }
 
 func newScript(t testing.TB, log events.Log) *script {
@@ -163,7 +165,7 @@ func (s *script) add(facts ...events.Event) {
 	s.t.Helper()
 	envs := make([]events.Envelope, len(facts))
 	for i, fact := range facts {
-		envs[i] = events.Envelope{Run: s.run, Data: fact}
+		envs[i] = events.Envelope{Run: s.run, Time: s.moment, Data: fact}
 	}
 	require.NoError(s.t, s.log.Append(context.Background(), s.key, s.epoch, s.seq, envs))
 	s.seq += events.Seq(len(envs))

@@ -1,6 +1,7 @@
 // The part of the state that the Go folds have too, in the form that both can
 // write: the same JSON for the same state.
 
+import { Batch } from "./batch";
 import type { Envelope } from "./events";
 import { Thread, type Run } from "./fold";
 import { lanesOf } from "./lanes";
@@ -42,13 +43,29 @@ export function state(thread: Thread): string {
 // states folds a log, a line for each event, and gives the state after each.
 export function states(log: string): string[] {
   const thread = new Thread();
-  const all: string[] = [];
-  for (const line of log.split("\n")) {
-    if (!line) continue;
-    thread.apply(JSON.parse(line) as Envelope);
-    all.push(state(thread));
-  }
-  return all;
+  return after(log, thread, () => state(thread));
+}
+
+// batchStates does so for the log of a batch: its summary, with nothing left out that
+// is zero.
+export function batchStates(log: string): string[] {
+  const batch = new Batch();
+  return after(log, batch, () => stable(batchState(batch)));
+}
+
+function after(log: string, fold: { apply(env: Envelope): void }, state: () => string): string[] {
+  return log.split("\n").filter(Boolean).map((line) => {
+    fold.apply(JSON.parse(line) as Envelope);
+    return state();
+  });
+}
+
+function batchState(batch: Batch): unknown {
+  const s = batch.summary;
+  return {
+    ...s, input: s.input ?? "", output: s.output ?? "", models: s.models ?? [], solo: s.solo ?? false, simulated: s.simulated ?? false, reason: s.reason ?? "",
+    left_ms: s.left_ms ?? 0, projected_cost_usd: s.projected_cost_usd ?? 0, causes: s.causes ?? [], slowest: s.slowest ?? [], limiters: s.limiters ?? [],
+  };
 }
 
 // stable writes JSON with the members of objects sorted by name.

@@ -23,10 +23,130 @@ var fold = (() => {
   // ../../web/src/canonical.ts
   var canonical_exports = {};
   __export(canonical_exports, {
+    batchStates: () => batchStates,
     lanes: () => lanes,
     state: () => state,
     states: () => states
   });
+
+  // ../../web/src/batch.ts
+  function figures(d) {
+    return {
+      done: d.done,
+      completed: d.completed,
+      degraded: d.degraded,
+      failed: d.failed,
+      running: d.running,
+      tokens: d.tokens,
+      cost_usd: d.cost_usd,
+      elapsed_ms: d.elapsed_ms,
+      rows_per_second: d.rows_per_second,
+      left_ms: d.left_ms,
+      projected_cost_usd: d.projected_cost_usd,
+      causes: d.causes,
+      slowest: d.slowest,
+      limiters: d.limiters
+    };
+  }
+  var zeroTime = "0001-01-01T00:00:00Z";
+  var Batch = class {
+    constructor() {
+      __publicField(this, "seq", 0);
+      __publicField(this, "summary", {
+        tenant_id: "",
+        batch_id: "",
+        team: "",
+        rows: 0,
+        status: "",
+        started_at: zeroTime,
+        updated_at: zeroTime,
+        done: 0,
+        completed: 0,
+        degraded: 0,
+        failed: 0,
+        running: 0,
+        tokens: 0,
+        cost_usd: null,
+        elapsed_ms: 0,
+        rows_per_second: 0,
+        last_seq: 0
+      });
+      __publicField(this, "calls", []);
+      __publicField(this, "samples", []);
+      __publicField(this, "rejected", []);
+      __publicField(this, "ended");
+    }
+    // call is the newest call.
+    get call() {
+      return this.calls[this.calls.length - 1];
+    }
+    apply(env) {
+      if (env.seq !== this.seq + 1) throw new Error(`event ${env.seq} after event ${this.seq}`);
+      this.seq = env.seq;
+      if (env.run_id !== "" || this.calls.length === 0 && env.type !== "batch_started") return;
+      switch (env.type) {
+        case "batch_started":
+          this.start(env, env.seq, env.data);
+          break;
+        case "batch_progress":
+          Object.assign(this.summary, figures(env.data), { reason: env.data.stopping });
+          this.sample(env.seq, env.data.elapsed_ms);
+          break;
+        case "batch_row_rejected":
+          this.rejected.push({ seq: env.seq, ...env.data });
+          break;
+        case "batch_ended":
+          this.ended = env.data;
+          Object.assign(this.summary, figures(env.data), { status: env.data.status, reason: env.data.reason });
+          this.sample(env.seq, env.data.elapsed_ms);
+          break;
+      }
+      this.summary.last_seq = env.seq;
+      this.summary.updated_at = env.time;
+    }
+    start(env, seq, data) {
+      const s = this.summary;
+      if (this.calls.length === 0) {
+        Object.assign(s, { tenant_id: env.tenant_id, batch_id: env.thread_id, started_at: env.time, cost_usd: 0 });
+      }
+      Object.assign(s, {
+        input: data.input,
+        output: data.output,
+        team: data.team,
+        models: data.models ?? void 0,
+        solo: data.solo,
+        simulated: data.simulated,
+        rows: data.rows,
+        status: "running",
+        reason: void 0,
+        // What is of the call before, and not of the whole batch.
+        running: 0,
+        elapsed_ms: 0,
+        rows_per_second: 0,
+        left_ms: void 0,
+        slowest: void 0,
+        limiters: void 0
+      });
+      this.ended = void 0;
+      const begun = this.samples[this.samples.length - 1]?.at ?? 0;
+      this.calls.push({ seq, time: env.time, data, begun });
+      this.sample(seq, 0);
+    }
+    sample(seq, elapsed) {
+      const s = this.summary;
+      const before = this.samples[this.samples.length - 1]?.at ?? 0;
+      this.samples.push({
+        seq,
+        at: Math.max(before, (this.call?.begun ?? 0) + elapsed),
+        call: Math.max(0, this.calls.length - 1),
+        completed: s.completed,
+        degraded: s.degraded,
+        failed: s.failed,
+        tokens: s.tokens,
+        cost: s.cost_usd
+      });
+    }
+  };
 
   // ../../web/src/document.ts
   var SharedDocument = class _SharedDocument {
@@ -450,7 +570,6 @@ var fold = (() => {
   }
 
   // ../../web/src/format.ts
-  var moments = new Intl.DateTimeFormat(void 0, { dateStyle: "medium", timeStyle: "medium" });
   function line(text, max = 160) {
     const flat = text.slice(0, max * 2).replace(/\s+/g, " ").trim();
     return flat.length > max ? flat.slice(0, max - 1) + "…" : flat;
@@ -737,13 +856,34 @@ var fold = (() => {
   }
   function states(log) {
     const thread = new Thread();
-    const all = [];
-    for (const line2 of log.split("\n")) {
-      if (!line2) continue;
-      thread.apply(JSON.parse(line2));
-      all.push(state(thread));
-    }
-    return all;
+    return after(log, thread, () => state(thread));
+  }
+  function batchStates(log) {
+    const batch = new Batch();
+    return after(log, batch, () => stable(batchState(batch)));
+  }
+  function after(log, fold, state2) {
+    return log.split("\n").filter(Boolean).map((line2) => {
+      fold.apply(JSON.parse(line2));
+      return state2();
+    });
+  }
+  function batchState(batch) {
+    const s = batch.summary;
+    return {
+      ...s,
+      input: s.input ?? "",
+      output: s.output ?? "",
+      models: s.models ?? [],
+      solo: s.solo ?? false,
+      simulated: s.simulated ?? false,
+      reason: s.reason ?? "",
+      left_ms: s.left_ms ?? 0,
+      projected_cost_usd: s.projected_cost_usd ?? 0,
+      causes: s.causes ?? [],
+      slowest: s.slowest ?? [],
+      limiters: s.limiters ?? []
+    };
   }
   function stable(value) {
     if (Array.isArray(value)) return "[" + value.map(stable).join(",") + "]";
