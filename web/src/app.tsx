@@ -1,9 +1,12 @@
-// The page: a header, and below it the list of runs or one run.
+// The page: a header, and below it the list of runs or batches, or one of them.
 
 import { effect, signal } from "@preact/signals";
 import { render } from "preact";
-import { address, go, runLink } from "./address";
+import { address, go, link, type Place, runLink } from "./address";
 import { getJSON, Problem } from "./api";
+import { BatchesPage } from "./batchespage";
+import { BatchPage } from "./batchpage";
+import { BatchView } from "./batchview";
 import { Help, helpOpen, onKey } from "./keys";
 import { RunPage } from "./runpage";
 import { RunsPage } from "./runspage";
@@ -14,32 +17,34 @@ import { tick } from "./clock";
 // embedded is the log of a page that was opened from disk.
 const embedded = document.getElementById("log")?.textContent ?? null;
 
-const view = signal<RunView | null>(null);
+const view = signal<RunView | BatchView | null>(null);
 const problem = signal("");
 
-function open(id: string): void {
+function open(place: Place, id: string): void {
   const old = view.peek();
-  if (old?.id === id) return;
+  const batch = place === "batch";
+  if (old?.id === id && old instanceof BatchView === batch) return;
   old?.close();
   problem.value = "";
   view.value = null;
   if (!id) return;
-  const next = new RunView(id);
+  const next = batch ? new BatchView(id) : new RunView(id);
   view.value = next;
   if (embedded !== null) {
     next.load(embedded.split("\n"));
     return;
   }
-  getJSON<{ run_id: string; thread_id: string }>("/api/v1/runs/" + encodeURIComponent(id)).then(
-    (run) => {
+  getJSON<{ run_id: string; thread_id: string; batch_id: string }>((batch ? "/api/v1/batches/" : "/api/v1/runs/") + encodeURIComponent(id)).then(
+    (found) => {
       if (view.peek() !== next) return;
-      if (run.run_id !== id) go("run", run.run_id);
-      else next.follow(run.thread_id);
+      const whole = batch ? found.batch_id : found.run_id;
+      if (whole !== id) go(place, whole);
+      else next.follow(batch ? whole : found.thread_id);
     },
     (err: unknown) => {
       if (view.peek() !== next) return;
       problem.value = err instanceof Problem ? err.message : "The server does not answer. Is convene serve still running?";
-      if (!(err instanceof Problem)) setTimeout(() => { if (view.peek() === next) { view.value = null; open(id); } }, 2000);
+      if (!(err instanceof Problem)) setTimeout(() => { if (view.peek() === next) { view.value = null; open(place, id); } }, 2000);
     },
   );
 }
@@ -49,24 +54,49 @@ function start(): void {
     const first = embedded.split("\n").find(Boolean);
     if (first) location.replace(runLink((JSON.parse(first) as { run_id: string }).run_id));
   }
-  effect(() => open(address.value.id));
+  effect(() => open(address.value.place, address.value.id));
 }
 
+const lists: { place: Place; one: Place; name: string }[] = [{ place: "runs", one: "run", name: "Runs" }, { place: "batches", one: "batch", name: "Batches" }];
+
 function Header() {
+  const here = address.value.place;
   const themes = { system: "◐ system", light: "○ light", dark: "● dark" };
   return (
     <header class="top">
       <a class="brand" href={embedded === null ? "#/" : undefined}>convene</a>
       {embedded === null && (
         <nav aria-label="Main">
-          <a href="#/" aria-current={address.value.id ? undefined : "page"}>Runs</a>
+          {lists.map(({ place, one, name }) => (
+            <a key={place} href={link(place)} aria-current={here === place ? "page" : here === one ? "true" : undefined}>{name}</a>
+          ))}
         </nav>
       )}
       <span class="fill" />
-      <button type="button" class="plain" onClick={() => (helpOpen.value = true)} aria-keyshortcuts="?"><kbd>?</kbd> keys</button>
+      <button type="button" class="plain" onClick={() => (helpOpen.value = true)} title="Keys" aria-keyshortcuts="?"><kbd>?</kbd> <span class="word">keys</span></button>
       <button type="button" class="plain theme" onClick={cycleTheme} aria-label={"Colours: " + theme.value}>{themes[theme.value]}</button>
     </header>
   );
+}
+
+function Content() {
+  const { place, id } = address.value;
+  const shown = view.value;
+  if (problem.value) {
+    const batch = place === "batch";
+    document.title = "Not found · convene";
+    return (
+      <main id="main" tabIndex={-1} class="message">
+        <h1>This {batch ? "batch" : "run"} cannot be shown</h1>
+        <p>{problem.value}</p>
+        <p><a href={link(batch ? "batches" : "runs")}>All {batch ? "batches" : "runs"}</a></p>
+      </main>
+    );
+  }
+  if (shown instanceof BatchView) return <BatchPage key={shown.id} view={shown} />;
+  if (shown) return <RunPage key={shown.id} view={shown} file={embedded !== null} />;
+  if (id) return <main id="main" tabIndex={-1} class="message"><p>Loading …</p></main>;
+  return place === "batches" ? <BatchesPage /> : <RunsPage />;
 }
 
 function App() {
@@ -75,15 +105,7 @@ function App() {
     <>
       <a class="skip" href="#main" onClick={(e) => { e.preventDefault(); document.getElementById("main")?.focus(); }}>Skip to content</a>
       <Header />
-      {problem.value ? (
-        <main id="main" tabIndex={-1} class="message"><h1>This run cannot be shown</h1><p>{problem.value}</p><p><a href="#/">All runs</a></p></main>
-      ) : view.value ? (
-        <RunPage key={view.value.id} view={view.value} file={embedded !== null} />
-      ) : address.value.id ? (
-        <main id="main" tabIndex={-1} class="message"><p>Loading …</p></main>
-      ) : (
-        <RunsPage />
-      )}
+      <Content />
       <Help />
     </>
   );

@@ -3,27 +3,31 @@
 import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { address, go, param, setParams } from "./address";
-import type { RunView } from "./run";
+import { RunView } from "./run";
 import { cycleTheme } from "./theme";
+import type { ThreadView } from "./threadview";
 
 export const helpOpen = signal(false);
 
 const keys: [string, string][] = [
   ["?", "this list"],
-  ["/", "search runs, or filter the log"],
+  ["/", "search runs, batches or rows; filter the log"],
   ["n", "new run (on the list)"],
   ["g", "all runs"],
+  ["b", "all batches"],
   ["d", "light, dark or as the system"],
   ["← →", "one event back or on"],
   ["Shift ← →", "ten events"],
   ["Home", "the first event"],
-  ["End", "the newest: follow the run"],
+  ["End", "the newest: follow what comes"],
   ["Space", "play from here, or pause"],
   ["t", "who wrote what: tags on or off"],
   ["c", "what changed in the document"],
   ["j k", "next, previous sentence: where it comes from"],
   ["l", "to the log; ↑ ↓ choose an event"],
   ["p", "to the plan"],
+  ["r", "to the rows of a batch; ↑ ↓ choose, Enter opens the run"],
+  ["v", "the chart of a batch as a table"],
   ["+ − 0", "zoom the timeline; fit it"],
   ["Esc", "close, or let go of the selection"],
 ];
@@ -64,7 +68,7 @@ export function toggle(name: string, byDefault = ""): void {
 // zoom is set by the timeline while it is there.
 export const zoomBy: { current: ((factor: number) => void) | null } = { current: null };
 
-export function onKey(event: KeyboardEvent, view: RunView | null): void {
+export function onKey(event: KeyboardEvent, view: ThreadView | null): void {
   if (event.ctrlKey || event.metaKey || event.altKey || helpOpen.peek()) return;
   const target = event.target as HTMLElement;
   const writing = /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) && (target as HTMLInputElement).type !== "range";
@@ -76,7 +80,7 @@ export function onKey(event: KeyboardEvent, view: RunView | null): void {
   if (writing) return;
   const pressed = target.tagName === "BUTTON" || target.tagName === "A" || target.tagName === "SUMMARY";
   const ranged = target.tagName === "INPUT";
-  const action = common[event.key] ?? (view ? onRun(event, view, pressed, ranged, target) : onList[event.key]);
+  const action = common[event.key] ?? (view ? onMoment(event, view, pressed, target) ?? (view instanceof RunView ? onRun : onBatch)(event.key, ranged) : onList[event.key]);
   if (!action) return;
   event.preventDefault();
   action();
@@ -86,20 +90,34 @@ const common: Record<string, () => void> = {
   "?": () => (helpOpen.value = true),
   "/": () => focus("[data-search]"),
   g: () => go("runs"),
+  b: () => go("batches"),
   d: cycleTheme,
 };
 
 const onList: Record<string, () => void> = { n: () => focus("#new-request") };
 
-function onRun(event: KeyboardEvent, view: RunView, pressed: boolean, ranged: boolean, target: HTMLElement): (() => void) | undefined {
+// onMoment are the keys that choose the moment.
+function onMoment(event: KeyboardEvent, view: ThreadView, pressed: boolean, target: HTMLElement): (() => void) | undefined {
   const far = event.shiftKey ? 10 : 1;
-  const inList = target.getAttribute("role") === "listbox";
+  const inList = /^(listbox|grid)$/.test(target.getAttribute("role") ?? "");
   switch (event.key) {
     case "ArrowLeft": return () => view.step(-far);
     case "ArrowRight": return () => view.step(far);
     case "Home": return inList ? undefined : () => view.step(-Infinity);
     case "End": return inList ? undefined : () => view.step(Infinity);
     case " ": return pressed ? undefined : () => view.play();
+  }
+  return undefined;
+}
+
+function onBatch(key: string): (() => void) | undefined {
+  if (key === "r") return () => focus("#batch-rows");
+  if (key === "v") return () => toggle("table");
+  return undefined;
+}
+
+function onRun(key: string, ranged: boolean): (() => void) | undefined {
+  switch (key) {
     case "t": return () => toggle("tags");
     case "c": return () => toggle("changes");
     case "j": return () => sentence(1);

@@ -12,6 +12,7 @@ import { over, type Run } from "./fold";
 import { duration, exact, line, money, plural, status, tokens } from "./format";
 import { Log } from "./logpane";
 import { Now } from "./nowpane";
+import { BatchOf, ConnectionNotice, StatusMark } from "./parts";
 import { Plan } from "./planpane";
 import type { RunView } from "./run";
 import { Timeline } from "./timeline";
@@ -50,25 +51,25 @@ function Head({ view, run, file }: { view: RunView; run: Run; file: boolean }) {
   view.watch();
   tick.value;
   const s = run.summary;
-  const shown = status(s.status);
   const elapsed = (view.clock() || Date.parse(s.updated_at)) - Date.parse(s.started_at);
   const models = (s.models ?? []).join(", ");
   return (
     <section class="head" aria-label="The run">
       <h1 title={run.started.message}>{line(run.started.message, 400)}</h1>
       <div class="facts num">
-        <span class={"status " + shown.tone} role="status"><span aria-hidden="true">{shown.sign}</span> {shown.word}</span>
+        <StatusMark is={status(s.status)} live />
         <time title={exact(s.started_at)} dateTime={s.started_at}>{duration(elapsed)}</time>
         <span>{s.finished_tasks}/{plural(s.tasks, "task")}</span>
         <span title={`${s.usage.input_tokens} in, ${s.usage.output_tokens} out${s.usage.estimated ? ", partly estimated" : ""}`}>{tokens(s.usage.input_tokens + s.usage.output_tokens)}</span>
         <span>{money(s.cost_usd)}</span>
         <span class="team">{s.team}{s.solo ? ", solo" : ""}</span>
         <span class="models" title={models}>{line(models, 40)}</span>
+        {s.batch && <BatchOf row={s.batch} file={file} />}
         {s.simulated && <em class="simulated" title="No real model was asked: the answers are made up by the simulation">simulated model</em>}
         {run.started.forked_from && <Origin from={run.started.forked_from} file={file} />}
       </div>
       <Actions view={view} run={run} file={file} />
-      <Notice view={view} run={run} file={file} />
+      <ConnectionNotice view={view}><Notice view={view} run={run} file={file} /></ConnectionNotice>
     </section>
   );
 }
@@ -85,14 +86,10 @@ function Origin({ from, file }: { from: ForkOrigin; file: boolean }) {
   );
 }
 
-// Notice says what the state of the run, or of the connection, asks of the reader.
+// Notice says what the state of the run asks of the reader.
 function Notice({ view, run, file }: { view: RunView; run: Run; file: boolean }) {
   view.watch();
   const s = run.summary;
-  const heard = view.events.length ? exact(view.events[view.events.length - 1].time) : "";
-  if (view.state.value === "broken") return <p class="notice failure" role="alert">The log does not fit together: {view.failure.value}. What is shown ends before the damage.</p>;
-  if (view.state.value === "lost") return <p class="notice person" role="status">Lost the server. Last event {heard}. The page comes back by itself as soon as the server does.</p>;
-  if (!view.following.value) return <p class="notice" role="status">Event {view.at.value} of {view.last}: this is how it was then. End goes back to the newest.</p>;
   if (s.status === "failed") return <p class="notice failure">Failed: {run.failure?.message ?? s.reason}</p>;
   if (s.status === "degraded" || s.status === "cancelled" || s.status === "suspended") return <p class="notice person">{s.reason || status(s.status).word}{s.status === "suspended" && !file ? ". Resume continues where it stopped; no finished model call is repeated." : ""}</p>;
   if (s.status === "running" && file) return <p class="notice person">The file ends while the run was under way.</p>;

@@ -2,12 +2,13 @@
 
 import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { address, go, param, runLink, setParams } from "./address";
+import { address, go, param, runLink } from "./address";
 import { getJSON, postJSON } from "./api";
-import { tick } from "./clock";
 import type { RunSummary } from "./events";
-import { ago, duration, exact, line, money, plural, status, statuses, tokens } from "./format";
+import { ago, duration, exact, line, money, plural, status, tokens } from "./format";
 import { over } from "./fold";
+import { Filters, Listing } from "./listing";
+import { BatchOf, StatusMark } from "./parts";
 
 interface Team {
   name: string;
@@ -22,85 +23,28 @@ interface ServerInfo {
   teams: Team[];
 }
 
-const pageSize = 50;
 const server = signal<ServerInfo | null>(null);
-const runs = signal<RunSummary[] | null>(null);
-const more = signal(false);
-const trouble = signal("");
-let asked = 0;
-
-// query is the listing that the address asks for.
-function query(before = "", limit = pageSize): string {
-  const q = new URLSearchParams({ limit: String(limit) });
-  if (param("q")) q.set("search", param("q"));
-  if (param("status")) q.set("status", param("status"));
-  if (before) q.set("before", before);
-  return "/api/v1/runs?" + q.toString();
-}
-
-async function load(): Promise<void> {
-  const mine = ++asked;
-  const limit = Math.min(500, Math.max(pageSize, runs.peek()?.length ?? 0));
-  try {
-    const list = await getJSON<{ runs: RunSummary[]; more: boolean }>(query("", limit));
-    if (mine !== asked) return;
-    runs.value = list.runs;
-    more.value = list.more;
-    trouble.value = "";
-  } catch (err) {
-    if (mine === asked) trouble.value = err instanceof TypeError ? "The server does not answer. This list is as it was; it comes back by itself." : String((err as Error).message);
-  }
-}
-
-async function loadMore(): Promise<void> {
-  const have = runs.peek() ?? [];
-  const list = await getJSON<{ runs: RunSummary[]; more: boolean }>(query(have[have.length - 1].run_id));
-  runs.value = [...have, ...list.runs];
-  more.value = list.more;
-}
+const runs = new Listing<RunSummary>("/api/v1/runs", "runs", (run) => run.run_id, (run) => !over(run.status));
 
 export function RunsPage() {
-  const search = param("q");
-  const wanted = param("status");
-  useEffect(() => {
-    const timer = setTimeout(load, runs.peek() ? 150 : 0);
-    return () => clearTimeout(timer);
-  }, [search, wanted]);
+  runs.use();
   useEffect(() => {
     getJSON<ServerInfo>("/api/v1/server").then((info) => (server.value = info), () => undefined);
     document.title = "Runs · convene";
   }, []);
-  // Runs that go on are looked at every two seconds, others every ten.
-  useEffect(() => {
-    const going = (runs.value ?? []).some((run) => !over(run.status));
-    if (tick.value % (going ? 2 : 10) === 0) void load();
-  }, [tick.value]);
   return (
     <main id="main" tabIndex={-1} class="list">
       <h1>Runs</h1>
       {server.value?.can_start && <StartForm teams={server.value.teams} />}
-      <div class="filters">
-        <label class="search">
-          <span class="sr">Search requests and answers</span>
-          <input data-search type="search" placeholder="Search requests and answers" value={search} maxLength={200}
-            onInput={(e) => setParams({ q: e.currentTarget.value })} />
-        </label>
-        <label>
-          <span>Status</span>
-          <select value={wanted} onChange={(e) => setParams({ status: e.currentTarget.value })}>
-            <option value="">all</option>
-            {Object.entries(statuses).map(([name, s]) => <option key={name} value={name}>{s.word}</option>)}
-          </select>
-        </label>
-      </div>
-      {trouble.value && <p class="trouble" role="status">{trouble.value}</p>}
+      <Filters what="Search requests and answers" />
+      {runs.trouble.value && <p class="trouble" role="status">{runs.trouble.value}</p>}
       <Table />
     </main>
   );
 }
 
 function Table() {
-  const list = runs.value;
+  const list = runs.items.value;
   if (list === null) return <p class="empty">Loading …</p>;
   if (list.length === 0) {
     const filtered = param("q") || param("status");
@@ -109,7 +53,7 @@ function Table() {
   return (
     <>
       <ul class="runs" aria-label="Runs, newest first">{list.map((run) => <Row key={run.run_id} run={run} />)}</ul>
-      {more.value && <button type="button" onClick={() => void loadMore()}>Show older runs</button>}
+      {runs.more.value && <button type="button" onClick={() => void runs.loadMore()}>Show older runs</button>}
     </>
   );
 }
@@ -121,7 +65,7 @@ function Row({ run }: { run: RunSummary }) {
   return (
     <li>
       <a href={runLink(run.run_id)}>
-        <span class={"status " + s.tone}><span aria-hidden="true">{s.sign}</span> {s.word}</span>
+        <StatusMark is={s} />
         <span class="request">{line(run.request, 200)}</span>
         <span class="facts num">
           <span>{run.team}{run.simulated && <em class="simulated">simulated</em>}</span>
@@ -136,6 +80,7 @@ function Row({ run }: { run: RunSummary }) {
         </span>
         {run.reason && <span class={"reason " + s.tone}>{line(run.reason, 240)}</span>}
       </a>
+      {run.batch && <BatchOf row={run.batch} />}
     </li>
   );
 }

@@ -15,11 +15,24 @@ interface Props {
   // follow keeps the end in view until the reader scrolls up.
   follow?: boolean;
   empty: string;
+  // head makes the list a table, of which it is the first row; rows are then made of
+  // cells.
+  head?: ComponentChildren;
+  onOpen?: (index: number) => void;
+  // onSeen is told which rows exist, whenever that changes.
+  onSeen?: (first: number, last: number) => void;
+  // keyOf names a row, indexOf finds it again: what is read then stays where it is when
+  // rows come or go above it.
+  keyOf?: (index: number) => string;
+  indexOf?: (key: string) => number;
 }
 
 // maxPixels is as high as browsers let an element be; longer lists are scrolled in
 // proportion.
 const maxPixels = 8_000_000;
+
+// tableHeadPixels is the height of a table's first row.
+const tableHeadPixels = 28;
 
 // around is how many rows exist above and below those in view.
 const around = 6;
@@ -33,6 +46,7 @@ export function VirtualList(p: Props) {
   const seen = useRef(0);
   const total = p.count * p.rowHeight;
   const shown = Math.min(total, maxPixels);
+  const headHeight = p.head ? tableHeadPixels : 0;
   const ratio = shown > height && total > shown ? (total - height) / (shown - height) : 1;
 
   useLayoutEffect(() => {
@@ -53,24 +67,34 @@ export function VirtualList(p: Props) {
     }
   }, [p.count, p.follow, shown]);
 
+  const first = Math.max(0, Math.floor((top * ratio) / p.rowHeight) - around);
+  const last = Math.min(p.count, first + Math.ceil(height / p.rowHeight) + 2 * around);
+  const anchor = useRef({ key: "", index: 0 });
+  useLayoutEffect(() => {
+    const { key, index } = anchor.current;
+    const moved = key && p.indexOf ? p.indexOf(key) : -1;
+    if (moved >= 0 && moved !== index) box.current!.scrollTop += ((moved - index) * p.rowHeight) / ratio;
+    const seen = Math.min(p.count - 1, Math.floor((box.current!.scrollTop * ratio) / p.rowHeight));
+    anchor.current = seen >= 0 && p.keyOf ? { key: p.keyOf(seen), index: seen } : { key: "", index: 0 };
+  });
+  useLayoutEffect(() => p.onSeen?.(first, last), [first, last]);
+
   const reveal = (index: number) => {
     const el = box.current!;
     const from = index * p.rowHeight;
     const view = el.scrollTop * ratio;
     if (from < view) el.scrollTop = from / ratio;
-    else if (from + p.rowHeight > view + el.clientHeight) el.scrollTop = (from + p.rowHeight - el.clientHeight) / ratio;
+    else if (from + p.rowHeight > view + el.clientHeight - headHeight) el.scrollTop = (from + p.rowHeight - el.clientHeight + headHeight) / ratio;
   };
   useLayoutEffect(() => {
     if (p.selected >= 0) reveal(p.selected);
-  }, [p.selected]);
+  }, [p.selected >= 0 && p.keyOf ? p.keyOf(p.selected) : p.selected]);
 
-  const first = Math.max(0, Math.floor((top * ratio) / p.rowHeight) - around);
-  const last = Math.min(p.count, first + Math.ceil(height / p.rowHeight) + 2 * around);
   const rows = [];
   for (let i = first; i < last; i++) {
     rows.push(
       <div
-        key={i} id={`${p.id}-${i}`} role="option" aria-selected={i === p.selected} aria-setsize={p.count} aria-posinset={i + 1}
+        key={p.keyOf?.(i) ?? i} id={`${p.id}-${i}`} aria-selected={i === p.selected} {...(p.head ? { role: "row", "aria-rowindex": i + 2 } : { role: "option", "aria-setsize": p.count, "aria-posinset": i + 1 })}
         class={"row" + (i === p.selected ? " selected" : "")}
         style={{ top: `${i * p.rowHeight - top * ratio + top}px`, height: `${p.rowHeight}px` }}
         onClick={() => p.onSelect?.(i)}
@@ -80,6 +104,7 @@ export function VirtualList(p: Props) {
     );
   }
   const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === "Enter" && event.target === box.current && p.selected >= 0) return p.onOpen?.(p.selected);
     const page = Math.max(1, Math.floor(height / p.rowHeight) - 1);
     const moves: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -p.count, End: p.count };
     const by = moves[event.key];
@@ -92,7 +117,7 @@ export function VirtualList(p: Props) {
   return (
     <div class="virtual">
       <div
-        ref={box} id={p.id} class="rows" role="listbox" tabIndex={0} aria-label={p.label} onKeyDown={onKeyDown}
+        ref={box} id={p.id} class="rows" role={p.head ? "grid" : "listbox"} aria-rowcount={p.head ? p.count + 1 : undefined} tabIndex={0} aria-label={p.label} onKeyDown={onKeyDown}
         aria-activedescendant={p.selected >= first && p.selected < last ? `${p.id}-${p.selected}` : undefined}
         onScroll={(e) => {
           const el = e.currentTarget;
@@ -104,6 +129,7 @@ export function VirtualList(p: Props) {
           }
         }}
       >
+        {p.head && <div class="row-head" role="row" aria-rowindex={1} style={{ height: `${headHeight}px` }}>{p.head}</div>}
         <div class="runway" role="presentation" style={{ height: `${shown}px` }}>{rows}</div>
       </div>
       {p.count === 0 && <p class="empty">{p.empty}</p>}

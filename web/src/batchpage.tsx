@@ -1,0 +1,210 @@
+// One batch, live or looked back on: how far it is, what it does now, why rows failed,
+// how it went over time, and its rows.
+
+import { useEffect } from "preact/hooks";
+import { runLink, setParams } from "./address";
+import type { Batch } from "./batch";
+import { batchStatus, type BatchView } from "./batchview";
+import { ChartPane } from "./chartpane";
+import { tick } from "./clock";
+import type { BatchCause, BatchLimiter, BatchRowUnderWay } from "./events";
+import { count, duration, exact, line, money, plural, rate, status, tokens } from "./format";
+import { batchName, ConnectionNotice, Parts, rowsDone, StatusMark } from "./parts";
+import { Rows } from "./rowspane";
+import { Scrubber } from "./scrubber";
+import { VirtualList } from "./virtual";
+
+// askTicks is how many seconds pass between two looks at who drives the batch.
+const askTicks = 5;
+
+export function BatchPage({ view }: { view: BatchView }) {
+  view.watch();
+  useEffect(() => {
+    if (view.held.peek() === null || (view.running() && tick.value % askTicks === 0)) void view.ask();
+  }, [view, tick.value, view.running()]);
+  const batch = view.shown();
+  if (batch.calls.length === 0) {
+    return (
+      <main id="main" tabIndex={-1} class="message">
+        {view.failure.value ? <><h1>This log cannot be shown</h1><p>{view.failure.value}</p></> : <p>Loading the batch …</p>}
+      </main>
+    );
+  }
+  const is = batchStatus(batch.summary, view.interrupted());
+  document.title = `${is.sign} ${line(batchName(batch.summary), 60)} · convene`;
+  return (
+    <main id="main" tabIndex={-1} class="batch">
+      <Head view={view} batch={batch} />
+      <ChartPane view={view} />
+      <div class="side">
+        {batch.summary.status === "running" && <UnderWay view={view} batch={batch} />}
+        {batch.summary.status === "running" && <Limiters view={view} limiters={batch.summary.limiters ?? []} />}
+        <Causes batch={batch} />
+        {batch.rejected.length > 0 && <RejectedRows batch={batch} />}
+      </div>
+      <Rows view={view} />
+      <section class="pane timeline" aria-label="Moment"><Scrubber view={view} offset={Date.parse(batch.summary.updated_at) - Date.parse(batch.summary.started_at)} /></section>
+    </main>
+  );
+}
+
+function Head({ view, batch }: { view: BatchView; batch: Batch }) {
+  view.watch();
+  tick.value;
+  const s = batch.summary;
+  const call = batch.call!.data;
+  const going = view.ticking() && s.status === "running";
+  const since = going ? view.since() : 0;
+  const models = (s.models ?? []).join(", ");
+  const retry = call.attempt ? `, retry ${call.attempt}` : "";
+  return (
+    <section class="head" aria-label="The batch">
+      <h1 title={[s.input, s.output].filter(Boolean).join(" → ") || s.batch_id}>{batchName(s)}</h1>
+      <div class="facts num">
+        <StatusMark is={batchStatus(s, view.interrupted())} live />
+        <span class="done">{rowsDone(s)}</span>
+        <span class="rate">{rate(s.rows_per_second)}</span>
+        {s.status === "running" && <span class="left">{s.left_ms ? `${duration(Math.max(0, s.left_ms - since))} left` : "time left unknown"}</span>}
+        <time class="elapsed" title={`this call; the batch began ${exact(s.started_at)}`} dateTime={s.started_at}>{duration(s.elapsed_ms + since)}{s.status === "running" ? " elapsed" : ""}</time>
+        <span class="tokens">{tokens(s.tokens)}{call.max_tokens ? ` of ${tokens(call.max_tokens)}` : ""}</span>
+        <Cost batch={batch} />
+      </div>
+      <Parts s={s} />
+      <div class="facts num">
+        <span>{line(s.team, 60)}{s.solo ? ", solo" : ""}</span>
+        {models && <span class="models" title={models}>{line(models, 60)}</span>}
+        <span>{plural(call.concurrency, "row")} at once</span>
+        {call.max_failures && <span>stops at {line(call.max_failures, 20)} failed</span>}
+        {(batch.calls.length > 1 || retry) && <span>{`call ${batch.calls.length}${retry}`}</span>}
+        {s.status === "running" && view.held.value?.held_by && <span title={view.held.value.held_since && "since " + exact(view.held.value.held_since)}>held by {line(view.held.value.held_by, 60)}</span>}
+        {s.simulated && <em class="simulated" title="No real model was asked: the answers are made up by the simulation">simulated model</em>}
+      </div>
+      <ConnectionNotice view={view}><Notice view={view} batch={batch} /></ConnectionNotice>
+    </section>
+  );
+}
+
+// Cost is what was spent, what all rows will cost at this rate, and the bound.
+function Cost({ batch }: { batch: Batch }) {
+  const s = batch.summary;
+  const bound = batch.call!.data.max_cost_usd;
+  const projected = s.status === "running" ? s.projected_cost_usd : 0;
+  const beyond = bound && projected && projected > bound;
+  return (
+    <>
+      <span class="cost">{money(s.cost_usd)}{bound ? ` of ${money(bound)}` : ""}</span>
+      {projected ? <span class={"projected" + (beyond ? " person" : "")}>≈ {money(projected)} in all{beyond ? ": beyond the bound" : ""}</span> : null}
+    </>
+  );
+}
+
+const again = "The same command again goes on.";
+
+// Notice says what the state of the batch asks of the reader.
+function Notice({ view, batch }: { view: BatchView; batch: Batch }) {
+  const s = batch.summary;
+  const reason = s.reason ? sentence(s.reason) : "";
+  if (view.interrupted()) return <p class="notice person" role="status">Interrupted: its process is gone. The last that was heard of it is of {exact(s.updated_at)}. {again}</p>;
+  if (s.status === "suspended") return <p class="notice person">{reason || "Suspended."}{batch.ended && batch.ended.left > 0 ? ` ${plural(batch.ended.left, "row is", "rows are")} left.` : ""} {again}</p>;
+  if (s.status === "failed") return <p class="notice failure">Failed. {reason}</p>;
+  if (s.status === "running" && reason) return <p class="notice person">No more rows are started. {reason} Those under way come to rest.</p>;
+  if (s.status === "degraded") return <p class="notice person">{reason} {plural(s.failed, "row")} failed, {plural(s.degraded, "is", "are")} degraded. The same command with --retry-failed tries them anew.</p>;
+  return <p class="notice" hidden />;
+}
+
+function sentence(text: string): string {
+  const flat = line(text, 400);
+  const begun = flat.charAt(0).toUpperCase() + flat.slice(1);
+  return /[.!?…]$/.test(begun) ? begun : begun + ".";
+}
+
+function UnderWay({ view, batch }: { view: BatchView; batch: Batch }) {
+  view.watch();
+  tick.value;
+  const since = view.since();
+  const slowest = batch.summary.slowest ?? [];
+  return (
+    <section class="pane under-way" aria-labelledby="under-way-title">
+      <h2 id="under-way-title">Longest under way <span class="num">of {count(batch.summary.running)}</span></h2>
+      {slowest.length === 0 ? <p class="empty">No row is under way.</p> : <ul>{slowest.map((row) => <RowUnderWay key={row.run_id} row={row} since={since} />)}</ul>}
+    </section>
+  );
+}
+
+function RowUnderWay({ row, since }: { row: BatchRowUnderWay; since: number }) {
+  return (
+    <li>
+      <a href={runLink(row.run_id)}>{line(row.row_id, 60)}</a>
+      <span class="num">{duration(row.elapsed_ms + since)}</span>
+      <span class="doing" title={row.doing}>{line(row.doing ?? "", 160)}</span>
+    </li>
+  );
+}
+
+function Causes({ batch }: { batch: Batch }) {
+  const causes = batch.summary.causes ?? [];
+  const of = batch.summary.failed + batch.summary.degraded;
+  return (
+    <section class="pane causes" aria-labelledby="causes-title">
+      <h2 id="causes-title">Failures by cause <span class="num">{of ? count(of) : ""}</span></h2>
+      {causes.length === 0 ? <p class="empty">{batch.summary.done ? "None: every row that is done is good." : "None so far."}</p> : <ul>{causes.map((cause) => <Cause key={cause.status + " " + cause.code} cause={cause} />)}</ul>}
+    </section>
+  );
+}
+
+function Cause({ cause }: { cause: BatchCause }) {
+  const is = status(cause.status);
+  return (
+    <li>
+      <button type="button" class={"plain cause " + is.tone} title={`Show the rows that are ${is.word}`} onClick={() => setParams({ status: cause.status, q: "" })}>
+        <b class="num">{count(cause.count)}</b> <span aria-hidden="true">{is.sign}</span><span class="sr"> {is.word}: </span> <code>{line(cause.code, 60)}</code><span class="sr">: show such rows</span>
+      </button>
+      <span class="first">first {cause.run_id ? <a href={runLink(cause.run_id)}>{line(cause.row_id, 40)}</a> : line(cause.row_id, 40)}</span>
+      <span class="why" title={line(cause.message, 2000)}>{line(cause.message, 300)}</span>
+    </li>
+  );
+}
+
+function Limiters({ view, limiters }: { view: BatchView; limiters: BatchLimiter[] }) {
+  tick.value;
+  return (
+    <section class="pane limiters" aria-labelledby="limiters-title">
+      <h2 id="limiters-title">Endpoints</h2>
+      {limiters.length === 0 ? <p class="empty">No endpoint has told its limits.</p> : <ul>{limiters.map((l) => <Limiter key={l.endpoint} l={l} since={view.since()} />)}</ul>}
+    </section>
+  );
+}
+
+function Limiter({ l, since }: { l: BatchLimiter; since: number }) {
+  const held = (l.held_back_ms ?? 0) - since;
+  return (
+    <li>
+      <b>{line(l.endpoint, 60)}</b>
+      <span class="progress num"><progress aria-label="Calls in flight" max={Math.max(1, l.limit)} value={l.in_flight} />{count(l.in_flight)}/{count(l.limit)} in flight</span>
+      <span class="facts num">
+        <span>{count(l.waiting)} waiting</span>
+        {l.requests_per_minute ? <span>{count(l.requests_per_minute)} requests/min</span> : null}
+        {l.tokens_per_minute ? <span>{tokens(l.tokens_per_minute)}/min</span> : null}
+        {held > 0 ? <span class="failure">held back for {duration(held + 999)}</span> : null}
+      </span>
+    </li>
+  );
+}
+
+function RejectedRows({ batch }: { batch: Batch }) {
+  const list = batch.rejected;
+  const row = (i: number) => (
+    <>
+      <span class="where num">{list[i].line ? `line ${list[i].line}` : `row ${list[i].index + 1}`}</span> <b>{line(list[i].row_id, 60)}</b>
+      <span class="why" title={line(list[i].message, 2000)}>{line(list[i].message, 200)}</span>
+    </>
+  );
+  return (
+    <section class="pane rejected" aria-labelledby="rejected-title">
+      <h2 id="rejected-title">Rows that cannot be run <span class="num">{count(list.length)}</span></h2>
+      <div class="rejected-box" style={{ height: `${Math.min(list.length, 4) * 44}px` }}>
+        <VirtualList id="rejected-rows" label="Rows that cannot be run" count={list.length} rowHeight={44} row={row} selected={-1} empty="" />
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,94 @@
+// A list that the server pages: the part of it that the address asks for, looked at
+// again as long as somebody looks.
+
+import { signal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { param, setParams } from "./address";
+import { getJSON } from "./api";
+import { tick } from "./clock";
+import { statuses } from "./format";
+
+const pageSize = 50;
+
+// maxLoaded is as many as the server gives at once: what is behind them is not looked
+// at again.
+const maxLoaded = 500;
+
+export class Listing<T> {
+  readonly items = signal<T[] | null>(null);
+  readonly more = signal(false);
+  readonly trouble = signal("");
+  private asked = 0;
+
+  // path is where the list is, name its member in the answer; key names an item for
+  // the server, going says that it may change.
+  constructor(private readonly path: string, private readonly name: string, private readonly key: (item: T) => string, private readonly going: (item: T) => boolean) {}
+
+  private ask(before: string, limit: number): Promise<Record<string, T[]> & { more: boolean }> {
+    const q = new URLSearchParams({ limit: String(limit) });
+    if (param("q")) q.set("search", param("q"));
+    if (param("status")) q.set("status", param("status"));
+    if (before) q.set("before", before);
+    return getJSON(this.path + "?" + q.toString());
+  }
+
+  load = async (): Promise<void> => {
+    const mine = ++this.asked;
+    const limit = Math.min(maxLoaded, Math.max(pageSize, this.items.peek()?.length ?? 0));
+    try {
+      const list = await this.ask("", limit);
+      if (mine !== this.asked) return;
+      this.items.value = list[this.name];
+      this.more.value = list.more;
+      this.trouble.value = "";
+    } catch (err) {
+      if (mine === this.asked) this.trouble.value = err instanceof TypeError ? "The server does not answer. This list is as it was; it comes back by itself." : String((err as Error).message);
+    }
+  };
+
+  loadMore = async (): Promise<void> => {
+    const have = this.items.peek() ?? [];
+    const list = await this.ask(this.key(have[have.length - 1]), pageSize);
+    this.items.value = [...have, ...list[this.name]];
+    this.more.value = list.more;
+  };
+
+  // use has a component show the list as the address asks for it. What goes on is
+  // looked at every two seconds, other lists every ten.
+  use(): void {
+    useEffect(() => {
+      const timer = setTimeout(this.load, this.items.peek() ? 150 : 0);
+      return () => clearTimeout(timer);
+    }, [param("q"), param("status")]);
+    useEffect(() => {
+      const going = (this.items.value ?? []).some(this.going);
+      if (tick.value % (going ? 2 : 10) === 0) void this.load();
+    }, [tick.value]);
+  }
+}
+
+// Filters are the search and the status that a list is narrowed to, kept in the
+// address.
+export function Filters({ what, names = Object.keys(statuses) }: { what: string; names?: string[] }) {
+  return (
+    <div class="filters">
+      <label class="search">
+        <span class="sr">{what}</span>
+        <input data-search type="search" placeholder={what} value={param("q")} maxLength={200} onInput={(e) => setParams({ q: e.currentTarget.value })} />
+      </label>
+      <StatusFilter names={names} />
+    </div>
+  );
+}
+
+export function StatusFilter({ names }: { names: string[] }) {
+  return (
+    <label>
+      <span>Status</span>
+      <select value={param("status")} onChange={(e) => setParams({ status: e.currentTarget.value })}>
+        <option value="">all</option>
+        {names.map((name) => <option key={name} value={name}>{statuses[name].word}</option>)}
+      </select>
+    </label>
+  );
+}
