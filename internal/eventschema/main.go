@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -66,7 +67,10 @@ func dataSchema(kind events.Kind) (*jsonschema.Schema, error) {
 		return nil, err
 	}
 	schema, err := jsonschema.ForType(reflect.TypeOf(env.Data), &jsonschema.ForOptions{
-		TypeSchemas: map[reflect.Type]*jsonschema.Schema{reflect.TypeFor[json.RawMessage](): {}},
+		TypeSchemas: map[reflect.Type]*jsonschema.Schema{
+			reflect.TypeFor[json.RawMessage](): {},
+			reflect.TypeFor[time.Time]():       {Type: "string", Format: "date-time"},
+		},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("schema of %s: %w", kind, err)

@@ -20,7 +20,8 @@ export function Document({ view, run }: { view: RunView; run: Run }) {
   const doc = run.document;
   const tags = param("tags") !== "";
   const changes = param("changes") !== "";
-  const base = Math.min(parseInt(param("base"), 10) || doc.version - 1, doc.version);
+  const chosen = parseInt(param("base"), 10);
+  const base = Math.max(0, Math.min(chosen >= 0 ? chosen : doc.version - 1, doc.version));
   return (
     <section class={"pane document" + (tags ? " tagged" : "")} aria-labelledby="document-title">
       <div class="bar">

@@ -97,7 +97,7 @@ function Streaming({ stream, name }: { stream: Stream; name: string }) {
 
 function fromLive(a: LiveAgent, stream: Stream | undefined, run: Run, now: number): Line {
   const tone = a.phase === "retrying" ? "failure" : a.phase === "writing" || a.phase === "thinking" ? "active" : "quiet";
-  let doing = words[a.phase] ?? a.phase;
+  let doing = Object.hasOwn(words, a.phase) ? words[a.phase] : a.phase;
   if (a.phase === "retrying" && a.retry_at) doing = `retry in ${duration(Date.parse(a.retry_at) - now)}` + (a.retry_reason ? `: ${line(a.retry_reason, 80)}` : "");
   if (a.phase === "tools" && a.agent === run.started.agents?.[0]?.id) doing = "waiting for the specialists";
   if ((a.attempt ?? 1) > 1 && a.phase !== "retrying") doing += ` (try ${a.attempt})`;

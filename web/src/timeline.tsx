@@ -182,7 +182,7 @@ const phases: Record<string, Work> = { queued: "waiting", waiting: "first", thin
 // underWay is what each agent does now: no event tells of it yet. A wait for the next
 // attempt reaches ahead, to when that is due.
 function underWay(view: RunView, now: number): [string, Stretch][] {
-  return (view.live.value?.agents ?? []).filter((a) => phases[a.phase]).map((a) => {
+  return (view.live.value?.agents ?? []).filter((a) => Object.hasOwn(phases, a.phase)).map((a) => {
     const stretch: Stretch = { work: phases[a.phase], start: Date.parse(a.since), end: 0, seq: 0, label: a.model_call_id ?? "" };
     if (stretch.work === "retry") {
       const due = Date.parse(a.retry_at ?? "") || 0;

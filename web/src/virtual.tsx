@@ -111,7 +111,8 @@ export function VirtualList(p: Props) {
     if (by === undefined || p.count === 0 || !p.onSelect) return;
     event.preventDefault();
     event.stopPropagation();
-    const next = p.selected < 0 ? (by > 0 ? first : last - 1) : p.selected + by;
+    // Where nothing is chosen, it begins outside of what is in view.
+    const next = by + (p.selected >= 0 ? p.selected : by > 0 ? first - 1 : last);
     p.onSelect(Math.max(0, Math.min(p.count - 1, next)));
   };
   return (
