@@ -67,16 +67,11 @@ export const statuses: Record<string, StatusWord> = {
   cancelled: { sign: "–", word: "cancelled", tone: "quiet" },
 };
 
-<<<<<<< HEAD
 // interrupted is what runs by its log, but is driven by nobody.
 export const interrupted: StatusWord = { sign: "‖", word: "interrupted", tone: "person" };
 
 export function status(name: string): StatusWord {
-  return statuses[name] ?? { sign: "·", word: name, tone: "quiet" };
-=======
-export function status(name: string): { sign: string; word: string; tone: string } {
   return Object.hasOwn(statuses, name) ? statuses[name] : { sign: "·", word: name, tone: "quiet" };
->>>>>>> ca4187b (web: every hostile text in every field of every kind, in every view; an account fails the test where one is missing)
 }
 
 export function plural(n: number, one: string, many = one + "s"): string {
