@@ -86,6 +86,10 @@ window.walk = async (id, seqs, moments, opened) => {
 	await goto(run);
 	await until("the log", () => document.querySelectorAll("#log-rows .row").length >= seqs.length);
 	await until("the document", () => document.querySelectorAll("#document .entry").length >= 2);
+	for (const who of document.querySelectorAll(".now button.who")) {
+		who.click();
+		await turn();
+	}
 	const [tags, changes] = [".document .bar button:nth-of-type(1)", ".document .bar button:nth-of-type(2)"];
 	await press(tags);
 	for (const s of document.querySelectorAll("#document .s")) {
@@ -213,12 +217,13 @@ func (hostileServer) Live(key events.ThreadKey) ([]web.LiveAgent, bool) {
 	text, since := string(key.Thread), time.Unix(1_800_000_000, 0)
 	agent := web.LiveAgent{
 		Agent: events.AgentID(text), DisplayName: text, Dispatch: events.DispatchID(text), Call: events.ModelCallID(text), Phase: text,
-		Since: since, Heard: since, Attempt: 2, RetryReason: text, Tail: text,
+		Since: since, Heard: since, Attempt: 2, RetryReason: text,
+		Stream: []web.LivePiece{{Text: text, Begins: true}, {From: int64(len(text)), Text: `{"x":"` + text, InCall: true, Begins: true}},
 	}
-	again, calling := agent, agent
+	again, writing := agent, agent
 	again.Phase, again.RetryAt, again.Dispatch = "retrying", &since, "again"
-	calling.Phase, calling.Tail, calling.InCall, calling.Dispatch = "writing", `{"x":"`+text, true, "calling"
-	return []web.LiveAgent{agent, again, calling}, true
+	writing.Phase, writing.Dispatch = "writing", "writing"
+	return []web.LiveAgent{agent, again, writing}, true
 }
 
 // Proves R71: of a hundred hostile texts and more, each in every place of every kind
