@@ -22,7 +22,9 @@ func (s *Server) registerAPI(mux *http.ServeMux) {
 		"or as server-sent events from /api/v1/threads/{thread_id}/events."
 	config.OpenAPIPath, config.DocsPath, config.SchemasPath = "/api/v1/openapi", "", ""
 	config.CreateHooks = nil // no $schema member in every answer
+	config.Transformers = append(config.Transformers, explain)
 	api := humago.New(mux, config)
+	describeStreams(api.OpenAPI())
 	for _, register := range []func(huma.API){s.registerReading, s.registerSteering, s.registerBatches} {
 		register(api)
 	}
@@ -94,6 +96,9 @@ func (s *Server) registerReading(api huma.API) {
 		OperationID: "get-thread", Method: http.MethodGet, Path: "/api/v1/threads/{thread_id}", Summary: "The state of a thread: its runs, who is at work, counts and times",
 	}, s.getThread)
 	huma.Register(api, huma.Operation{
+		OperationID: "list-teams", Method: http.MethodGet, Path: "/api/v1/teams", Summary: "The teams that a run can be started with",
+	}, s.listTeams)
+	huma.Register(api, huma.Operation{
 		OperationID: "get-server", Method: http.MethodGet, Path: "/api/v1/server", Summary: "What this server is and can do",
 	}, s.getServer)
 }
@@ -159,9 +164,26 @@ type ServerView struct {
 }
 
 func (s *Server) getServer(context.Context, *struct{}) (*serverOutput, error) {
-	view := ServerView{Version: s.config.Version, Teams: []TeamInfo{}, Now: time.Now().UTC()}
-	if s.config.Runs != nil {
-		view.CanStart, view.Teams = true, s.config.Runs.Teams()
+	return &serverOutput{ServerView{
+		Version: s.config.Version, CanStart: s.config.Runs != nil, Teams: s.teams(), Now: time.Now().UTC(),
+	}}, nil
+}
+
+type teamsOutput struct {
+	Body struct {
+		Teams []TeamInfo `json:"teams" doc:"None where the server only shows runs."`
 	}
-	return &serverOutput{view}, nil
+}
+
+func (s *Server) listTeams(context.Context, *struct{}) (*teamsOutput, error) {
+	out := &teamsOutput{}
+	out.Body.Teams = s.teams()
+	return out, nil
+}
+
+func (s *Server) teams() []TeamInfo {
+	if s.config.Runs == nil {
+		return []TeamInfo{}
+	}
+	return orEmpty(s.config.Runs.Teams())
 }

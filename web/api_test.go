@@ -78,13 +78,17 @@ func TestAPI(t *testing.T) {
 	require.Equal(t, http.StatusOK, status)
 	require.Contains(t, body, `"can_start":true`)
 
+	status, _, body = server.get(t, "/api/v1/teams")
+	require.Equal(t, http.StatusOK, status)
+	require.JSONEq(t, `{"teams":[{"name":"trip","default":true,"specialists":["food"]},{"name":"research","specialists":[]}]}`, body)
+
 	status, _, body = server.get(t, path+"/export")
 	require.Equal(t, http.StatusOK, status)
 	require.Equal(t, strings.Join(encoded(t, log, events.ThreadKey{Tenant: events.LocalTenant, Thread: started.Thread}), "\n")+"\n", body)
 
 	status, _, body = server.get(t, "/api/v1/openapi.json")
 	require.Equal(t, http.StatusOK, status)
-	for _, operation := range []string{"list-runs", "get-run", "start-run", "cancel-run", "resume-run", "fork-run", "get-run-events", "get-run-result", "get-thread"} {
+	for _, operation := range []string{"list-runs", "get-run", "start-run", "cancel-run", "resume-run", "fork-run", "get-run-events", "get-run-result", "get-thread", "list-teams", "export-run", "stream-thread-events"} {
 		require.Contains(t, body, `"operationId":"`+operation+`"`)
 	}
 	status, _, body = server.get(t, "/metrics")
@@ -141,7 +145,7 @@ func TestAPIRefusesWithWords(t *testing.T) {
 		{"POST", "/api/v1/runs", `{"request":"` + strings.Repeat("x", 9<<20) + `"}`, 413, "limit"},
 		{"POST", "/api/v1/runs/" + run + "/fork", `{"at":0}`, 422, "at"},
 		{"POST", "/api/v1/runs/" + run + "/fork", `{"at":7}`, 422, "cannot be forked at 7"},
-		{"DELETE", "/api/v1/runs/" + run, "", 404, "is not part of the API"},
+		{"DELETE", "/api/v1/runs/" + run, "", 405, "only GET, HEAD"},
 		{"GET", "/api/v2/runs", "", 404, "openapi.json"},
 	} {
 		name := fmt.Sprintf("%s %.90s %.60s", c.method, c.path, c.body)

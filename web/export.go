@@ -9,6 +9,7 @@ import (
 	"html/template"
 	"io"
 	"iter"
+	"mime"
 	"net/http"
 
 	"github.com/convene-run/convene/events"
@@ -91,7 +92,7 @@ func (s *Server) serveExport(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", kind)
-	w.Header().Set("Content-Disposition", `attachment; filename="`+name+`"`)
+	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name}))
 	if err := write(); err != nil && !errors.Is(err, r.Context().Err()) {
 		s.config.Logger.Error().Err(err).Str("run", string(view.Run)).Msg("export failed")
 	}

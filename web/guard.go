@@ -94,7 +94,7 @@ func (g *guard) check(r *http.Request) error {
 		return refuse(http.StatusForbidden, "requests from pages of %.200q are not taken", origin)
 	}
 	if g.token != "" && r.URL.Path != "/login" && !g.known(r) {
-		return refuse(http.StatusUnauthorized, "not authorized")
+		return errNotAuthorized
 	}
 	return nil
 }
@@ -140,27 +140,37 @@ func (g *guard) loginPath() (string, error) {
 	return "/login?code=" + code, nil
 }
 
-// login trades a one-time code for a cookie.
-func (g *guard) login(w http.ResponseWriter, r *http.Request) {
-	if g.token == "" {
-		http.Redirect(w, r, "/", http.StatusSeeOther)
-		return
-	}
-	code := r.URL.Query().Get("code")
+// errNotAuthorized gives no hint.
+var errNotAuthorized = &Refusal{Status: http.StatusUnauthorized, Detail: "not authorized"}
+
+// login trades a one-time code for the secret of a session.
+func (g *guard) login(code string) (session string, err error) {
 	g.mu.Lock()
+	defer g.mu.Unlock()
 	end, known := g.codes[code]
 	delete(g.codes, code)
 	if !known || time.Now().After(end) {
-		g.mu.Unlock()
-		http.Error(w, "not authorized", http.StatusUnauthorized)
-		return
+		return "", errNotAuthorized
 	}
 	if len(g.sessions) >= maxSessions {
 		clear(g.sessions)
 	}
-	session := rand.Text()
+	session = rand.Text()
 	g.sessions[sha256.Sum256([]byte(session))] = true
-	g.mu.Unlock()
+	return session, nil
+}
+
+// serveLogin answers GET /login?code=… with a cookie.
+func (s *Server) serveLogin(w http.ResponseWriter, r *http.Request) {
+	if s.guard.token == "" {
+		http.Redirect(w, r, "/", http.StatusSeeOther)
+		return
+	}
+	session, err := s.guard.login(r.URL.Query().Get("code"))
+	if err != nil {
+		s.problem(w, r, err)
+		return
+	}
 	http.SetCookie(w, &http.Cookie{
 		Name: cookieName, Value: session, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
 		Secure: r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https",

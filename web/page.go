@@ -27,27 +27,16 @@ type asset struct {
 	kind, tag    string
 }
 
-// pageHandler serves the page at / and its files beside it.
-func pageHandler() http.Handler {
-	assets := map[string]*asset{
-		"/":         loadAsset("index.html", "text/html; charset=utf-8"),
+// registerPage adds the page at / and its files beside it.
+func registerPage(mux *http.ServeMux) {
+	for path, a := range map[string]*asset{
+		"/{$}":      loadAsset("index.html", "text/html; charset=utf-8"),
 		"/app.js":   loadAsset("app.js", "text/javascript; charset=utf-8"),
 		"/app.css":  loadAsset("app.css", "text/css; charset=utf-8"),
 		"/icon.svg": loadAsset("icon.svg", "image/svg+xml"),
+	} {
+		mux.HandleFunc("GET "+path, a.serve)
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		a := assets[r.URL.Path]
-		if a == nil {
-			http.Error(w, "There is no such page. The dashboard is at /", http.StatusNotFound)
-			return
-		}
-		if r.Method != http.MethodGet && r.Method != http.MethodHead {
-			w.Header().Set("Allow", "GET, HEAD")
-			http.Error(w, "only GET", http.StatusMethodNotAllowed)
-			return
-		}
-		a.serve(w, r)
-	})
 }
 
 func loadAsset(name, kind string) *asset {

@@ -54,3 +54,19 @@ func (s *Server) apiError(err error) error {
 	}
 	return huma.NewError(status, detail)
 }
+
+// explain puts what is wrong with each parameter into the detail of a refusal, for
+// callers who show that alone.
+func explain(_ huma.Context, _ string, answer any) (any, error) {
+	refusal, ok := answer.(*huma.ErrorModel)
+	if !ok {
+		return answer, nil
+	}
+	for _, wrong := range refusal.Errors {
+		refusal.Detail += "; " + wrong.Message
+		if wrong.Location != "" {
+			refusal.Detail += " at " + wrong.Location
+		}
+	}
+	return refusal, nil
+}

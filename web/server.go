@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -101,17 +102,42 @@ func (s *Server) routes() http.Handler {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		_, _ = w.Write([]byte("ok\n")) // a caller who is gone needs no answer
 	})
-	mux.HandleFunc("GET /login", s.guard.login)
+	mux.HandleFunc("GET /login", s.serveLogin)
 	mux.Handle("GET /metrics", s.metrics.handler())
 	mux.HandleFunc("GET /ws", s.serveSocket)
 	mux.HandleFunc("GET /api/v1/threads/{thread_id}/events", s.serveStream)
 	s.registerAPI(mux)
+	registerPage(mux)
 	mux.HandleFunc("GET /api/v1/runs/{run_id}/export", s.serveExport)
-	mux.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) {
-		s.problem(w, r, refuse(http.StatusNotFound, "%s %s is not part of the API: /api/v1/openapi.json describes it", r.Method, r.URL.Path))
-	})
-	mux.Handle("/", pageHandler())
+	mux.HandleFunc("/", s.unknown(mux))
 	return s.observe(mux, s.guard.protect(s, mux))
+}
+
+// methods are those that any route takes.
+var methods = []string{http.MethodGet, http.MethodHead, http.MethodPost}
+
+// unknown answers what no route takes: another method than the address has, or an
+// address that there is not.
+func (s *Server) unknown(mux *http.ServeMux) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var allowed []string
+		for _, method := range methods {
+			other := r.Clone(r.Context())
+			other.Method = method
+			if _, pattern := mux.Handler(other); pattern != "/" {
+				allowed = append(allowed, method)
+			}
+		}
+		switch {
+		case len(allowed) > 0:
+			w.Header().Set("Allow", strings.Join(allowed, ", "))
+			s.problem(w, r, refuse(http.StatusMethodNotAllowed, "%.20s is not possible here, only %s", r.Method, strings.Join(allowed, ", ")))
+		case strings.HasPrefix(r.URL.Path, "/api/"):
+			s.problem(w, r, refuse(http.StatusNotFound, "%.200s is not part of the API: /api/v1/openapi.json describes it", r.URL.Path))
+		default:
+			s.problem(w, r, refuse(http.StatusNotFound, "there is no page %.200s: the dashboard is at /", r.URL.Path))
+		}
+	}
 }
 
 // Serve answers requests until ctx ends, then ends the connections under way. It

@@ -32,7 +32,7 @@ var upgrader = websocket.Upgrader{
 // serveSocket answers GET /ws?thread_id=…&after=SEQ. Each message is one or more
 // lines of JSON: events in the order of the thread, and messages marked "lossy".
 func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
-	key, after, err := s.place(r, r.URL.Query().Get("thread_id"), r.URL.Query().Get("after"))
+	key, after, err := s.place(r, r.URL.Query().Get("thread_id"), "after", r.URL.Query().Get("after"))
 	if err != nil {
 		s.problem(w, r, err)
 		return

@@ -13,11 +13,11 @@ import (
 // events: for those who cannot have a WebSocket. Last-Event-ID, or after=SEQ, says
 // what the viewer has.
 func (s *Server) serveStream(w http.ResponseWriter, r *http.Request) {
-	after := r.Header.Get("Last-Event-ID")
+	name, after := "Last-Event-ID", r.Header.Get("Last-Event-ID")
 	if after == "" {
-		after = r.URL.Query().Get("after")
+		name, after = "after", r.URL.Query().Get("after")
 	}
-	key, seq, err := s.place(r, r.PathValue("thread_id"), after)
+	key, seq, err := s.place(r, r.PathValue("thread_id"), name, after)
 	if err != nil {
 		s.problem(w, r, err)
 		return

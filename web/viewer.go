@@ -108,8 +108,9 @@ func fitting(batch []events.Encoded) int {
 	return len(batch)
 }
 
-// place reads which thread a viewer wants and from where. It answers what is wrong.
-func (s *Server) place(r *http.Request, thread, after string) (events.ThreadKey, events.Seq, error) {
+// place reads which thread a viewer wants and from where. name is that of the parameter
+// that says where.
+func (s *Server) place(r *http.Request, thread, name, after string) (events.ThreadKey, events.Seq, error) {
 	key := events.ThreadKey{Tenant: s.config.Tenant, Thread: events.ThreadID(thread)}
 	if thread == "" {
 		return key, 0, refuse(http.StatusBadRequest, "thread_id is missing: /ws?thread_id=…&after=0. GET /api/v1/runs gives the threads")
@@ -118,12 +119,12 @@ func (s *Server) place(r *http.Request, thread, after string) (events.ThreadKey,
 	if after != "" {
 		var err error
 		if seq, err = strconv.ParseInt(after, 10, 64); err != nil || seq < 0 {
-			return key, 0, refuse(http.StatusBadRequest, "after=%.40q is not a seq: give the seq of the last event that you have, 0 for none", after)
+			return key, 0, refuse(http.StatusBadRequest, "%s=%.40q is not a seq: give the seq of the last event that you have, 0 for none", name, after)
 		}
 	}
 	last, err := s.lastSeq(r.Context(), key.Thread)
 	if err == nil && events.Seq(seq) > last {
-		err = refuse(http.StatusBadRequest, "after=%d is beyond the thread's last event, which has seq %d", seq, last)
+		err = refuse(http.StatusBadRequest, "%s=%d is beyond the thread's last event, which has seq %d", name, seq, last)
 	}
 	if err != nil {
 		return key, 0, err

@@ -15,10 +15,7 @@ export async function postJSON<T>(path: string, body: unknown): Promise<T> {
 }
 
 async function answer<T>(response: Response): Promise<T> {
-  const body = (await response.json().catch(() => null)) as (T & { detail?: string; errors?: { message: string; location?: string }[] }) | null;
-  if (!response.ok || body === null) {
-    const more = (body?.errors ?? []).map((e) => (e.location ? e.location + ": " : "") + e.message).join("; ");
-    throw new Problem(response.status, [body?.detail ?? `The server answered ${response.status}`, more].filter(Boolean).join(": "));
-  }
+  const body = (await response.json().catch(() => null)) as (T & { detail?: string }) | null;
+  if (!response.ok || body === null) throw new Problem(response.status, body?.detail ?? `The server answered ${response.status}`);
   return body;
 }

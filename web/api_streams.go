@@ -1,0 +1,43 @@
+package web
+
+import (
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// describeStreams adds the operations whose answers are no single JSON value, which
+// huma does not serve, to the OpenAPI document.
+func describeStreams(doc *huma.OpenAPI) {
+	text := &huma.Schema{Type: "string"}
+	whole := &huma.Schema{Type: "integer", Format: "int64", Minimum: new(float64)}
+	answers := func(kinds ...string) map[string]*huma.Response {
+		content := map[string]*huma.MediaType{}
+		for _, kind := range kinds {
+			content[kind] = &huma.MediaType{Schema: text}
+		}
+		problem := &huma.Response{Description: "Error", Content: map[string]*huma.MediaType{
+			"application/problem+json": {Schema: &huma.Schema{Ref: "#/components/schemas/ErrorModel"}},
+		}}
+		return map[string]*huma.Response{"200": {Description: "OK", Content: content}, "default": problem}
+	}
+	doc.AddOperation(&huma.Operation{
+		OperationID: "export-run", Method: http.MethodGet, Path: "/api/v1/runs/{run_id}/export",
+		Summary: "The run as a file: its log, or one HTML page that opens from disk",
+		Parameters: []*huma.Param{
+			{Name: "run_id", In: "path", Required: true, Schema: text},
+			{Name: "format", In: "query", Schema: &huma.Schema{Type: "string", Enum: []any{"jsonl", "html"}, Default: "jsonl"}},
+		},
+		Responses: answers("application/x-ndjson", "text/html"),
+	})
+	doc.AddOperation(&huma.Operation{
+		OperationID: "stream-thread-events", Method: http.MethodGet, Path: "/api/v1/threads/{thread_id}/events",
+		Summary: "The events of a thread as they come, as server-sent events",
+		Parameters: []*huma.Param{
+			{Name: "thread_id", In: "path", Required: true, Schema: text},
+			{Name: "after", In: "query", Schema: whole, Description: "Only events with a seq above this one."},
+			{Name: "Last-Event-ID", In: "header", Schema: whole, Description: "As after, which it goes before: what EventSource sends when it comes back."},
+		},
+		Responses: answers("text/event-stream"),
+	})
+}
