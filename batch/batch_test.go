@@ -138,3 +138,45 @@ func TestThousandRowsOnePoisoned(t *testing.T) {
 		require.NotEmpty(t, o.Answer)
 	}
 }
+
+// Proves R72: a team file that was changed between two calls of a batch is refused with
+// what is different, before anything is started or written; changed back, the batch
+// goes on.
+func TestChangedTeamFile(t *testing.T) {
+	const file = "name: lean\nspecialists:\n  - id: writer\n    description: Writes.\n    prompt: Write.\n"
+	path := write(t, "team.yaml", file)
+	client, log := &flaky{Client: sim.New(sim.Options{})}, events.NewMemory()
+	client.mended.Store(true)
+	call := func(files batch.Files) (batch.Report, error) {
+		standard, err := team.Resolve(path)
+		require.NoError(t, err)
+		return run(t, files, batch.Config{Runner: newRunner(t, log, client), Team: standard, Concurrency: 2})
+	}
+	lines := requests(4)
+	files := batch.Files{Input: write(t, "in.jsonl", lines[:2]...), Output: filepath.Join(t.TempDir(), "out.jsonl")}
+	_, err := call(files)
+	require.NoError(t, err)
+	asked := client.calls.Load()
+	before, err := os.ReadFile(files.Output)
+	require.NoError(t, err)
+	_, journal := onlyBatch(t, log)
+
+	files.Input = write(t, "more.jsonl", lines...)
+	require.NoError(t, os.WriteFile(path, []byte(strings.Replace(file, "prompt: Write.", "prompt: Write well.", 1)), 0o600))
+	_, err = call(files)
+	var changed *batch.ChangedError
+	require.ErrorAs(t, err, &changed)
+	require.Equal(t, []string{`team.specialists[0].prompt: "Write." → "Write well."`}, changed.Differences)
+	require.ErrorContains(t, err, "nothing was started")
+	require.Equal(t, asked, client.calls.Load())
+	after, err := os.ReadFile(files.Output)
+	require.NoError(t, err)
+	require.Equal(t, before, after)
+	_, still := onlyBatch(t, log)
+	require.Equal(t, journal, still, "nor is it in the log")
+
+	require.NoError(t, os.WriteFile(path, []byte(file), 0o600))
+	report, err := call(files)
+	require.NoError(t, err)
+	require.Equal(t, 4, report.Completed)
+}

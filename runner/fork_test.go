@@ -2,6 +2,7 @@ package runner_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -94,4 +95,44 @@ func requireOrigin(t *testing.T, fork, origin []events.Envelope, want events.For
 	for i := events.Seq(1); i < kept; i++ {
 		require.Equal(t, origin[i].Data, fork[i].Data)
 	}
+}
+
+// A run says whose row it works on; its fork is nobody's row.
+func TestForkOfABatchsRow(t *testing.T) {
+	log := events.NewMemory()
+	r := newRunner(t, log, sim.New(sim.Options{FirstToken: 100 * time.Millisecond}))
+	row := &events.BatchRow{Batch: "8a7b6c5d-1234-4abc-8def-0123456789ab", Row: "q-7", Index: 6, Attempt: 1}
+	run, err := r.Start(t.Context(), runner.Job{Request: "Plan a day", Team: builtin(t, "trip"), Solo: true, Batch: row})
+	require.NoError(t, err)
+	require.Same(t, run, r.Driven(run.Key()))
+	_, err = run.Wait()
+	require.NoError(t, err)
+	require.Nil(t, r.Driven(run.Key()))
+	fork, err := r.Fork(t.Context(), "", string(run.ID()), runner.Change{At: 1})
+	require.NoError(t, err)
+	_, err = fork.Wait()
+	require.NoError(t, err)
+	rows, err := log.Runs(t.Context(), events.RunQuery{Batch: row.Batch})
+	require.NoError(t, err)
+	require.Len(t, rows, 1)
+	require.Equal(t, run.ID(), rows[0].Run)
+	require.Equal(t, row, rows[0].Batch)
+}
+
+// What is claimed for something else than a run is not to be had for one, nor twice.
+func TestClaimKeepsAThread(t *testing.T) {
+	r := newRunner(t, events.NewMemory(), sim.New(sim.Options{}))
+	key := events.ThreadKey{Tenant: events.LocalTenant, Thread: "8a7b6c5d-1234-4abc-8def-0123456789ab"}
+	epoch, err := r.Claim(t.Context(), key)
+	require.NoError(t, err)
+	_, err = r.Claim(t.Context(), key)
+	require.ErrorIs(t, err, events.ErrHeld)
+	job := runner.Job{Request: "Plan a day", Team: builtin(t, "trip"), Solo: true, Thread: key.Thread}
+	_, err = r.Start(t.Context(), job)
+	require.ErrorIs(t, err, events.ErrHeld)
+	r.Release(key, epoch)
+	run, err := r.Start(t.Context(), job)
+	require.NoError(t, err)
+	_, err = run.Wait()
+	require.NoError(t, err)
 }

@@ -77,7 +77,7 @@ func (a *app) teamTest(ctx context.Context, teamFile, casesFile string, f *teamT
 	if err != nil {
 		return err
 	}
-	b, err := batch.New(batch.Config{Runner: r, Team: t, Model: f.model, Concurrency: f.concurrency, Total: len(cases)})
+	b, err := batch.New(batch.Config{Runner: r, Team: t, Model: f.model, Concurrency: f.concurrency, Total: len(cases), Input: casesFile})
 	if err != nil {
 		return usage(err)
 	}

@@ -1,9 +1,12 @@
 package sqlite_test
 
 import (
+	"database/sql"
 	"fmt"
 	"path/filepath"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -26,7 +29,9 @@ func TestOlderStoreIsBroughtUp(t *testing.T) {
 	} {
 		execute(t, path, statement)
 	}
+	quiet := commitAllTheTime(t, path)
 	log = open(t, path)
+	quiet()
 	after, err := log.Runs(t.Context(), events.RunQuery{})
 	require.NoError(t, err)
 	require.Equal(t, before, after)
@@ -40,6 +45,40 @@ func TestOlderStoreIsBroughtUp(t *testing.T) {
 	rows, err := log.Runs(t.Context(), events.RunQuery{Batch: "b"})
 	require.NoError(t, err)
 	require.Len(t, rows, 1)
+}
+
+// commitAllTheTime is another process of before that has the file open and writes to it,
+// until the returned function is called.
+func commitAllTheTime(t *testing.T, path string) (stop func()) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path+"?_txlock=immediate&_pragma=busy_timeout(5000)")
+	require.NoError(t, err)
+	ended, begun := make(chan struct{}), make(chan struct{})
+	var writing sync.WaitGroup
+	writing.Go(func() {
+		for n := 0; ; n++ {
+			select {
+			case <-ended:
+				return
+			default:
+			}
+			if tx, err := db.Begin(); err == nil {
+				time.Sleep(5 * time.Millisecond)
+				_, _ = tx.Exec("UPDATE threads SET owner = ''")
+				_ = tx.Commit()
+			}
+			time.Sleep(5 * time.Millisecond)
+			if n == 0 {
+				close(begun)
+			}
+		}
+	})
+	<-begun
+	return func() {
+		close(ended)
+		writing.Wait()
+		require.NoError(t, db.Close())
+	}
 }
 
 // appendBatch starts a batch and the run of a row of it.
