@@ -72,10 +72,24 @@ func TestStartAndFollowARun(t *testing.T) {
 	require.Contains(t, b.text("#plan-title"), fmt.Sprintf("%d/%d", run.Tasks, run.Tasks))
 	require.Contains(t, b.text("#log-title"), fmt.Sprint(run.LastSeq))
 	require.Contains(t, b.text(".head .facts"), "completed")
-	b.press("t", "j", "j", "j", "j", "j", "j", "j", "j", "j", "j", "j", "j", "j", "j", "j", "j")
+	b.press("t")
+	b.toEntry()
+	b.press("j", "j", "j", "j", "j", "j", "j", "j", "j", "j")
 	b.wait(`/call d\d/.test(document.querySelector('.provenance').innerText)`)
 	b.shot("dashboard") // docs/dashboard.png is one of these
 	b.clean()
+}
+
+// toEntry goes on by key from the sentences of the answer to those of the document.
+func (b *tab) toEntry() {
+	b.t.Helper()
+	for range 200 {
+		b.press("j")
+		if js[bool](b, `document.activeElement.closest('.entry') !== null`) {
+			return
+		}
+	}
+	require.FailNow(b.t, "no entry is reached")
 }
 
 // shown opens a finished run in a new tab.
@@ -96,7 +110,9 @@ func TestProvenance(t *testing.T) {
 	b, _, _, _ := shown(t, "trip", "")
 	require.Contains(t, b.text(".provenance"), "Point at a sentence")
 	b.press("j")
-	b.wait(`/entry \d+/.test(document.querySelector('.provenance').innerText)`)
+	b.wait(`/answer\s+←\s+written by\s+Facilitator\s+call f\.\d/.test(document.querySelector('.provenance').innerText)`)
+	b.toEntry()
+	b.wait(`/^entry \d+/.test(document.querySelector('.provenance').innerText)`)
 	height := js[float64](b, `document.querySelector('.provenance').getBoundingClientRect().height`)
 	require.NoError(t, chromedp.Do(b.ctx, chromedp.ScrollIntoView(chromedp.CSS("#document .entry .s"))))
 	at := js[[]float64](b, `(() => { const r = document.querySelector('#document .entry .s').getClientRects()[0]; return [r.x + 5, r.y + r.height / 2]; })()`)

@@ -26,6 +26,11 @@ export interface Segment {
   entries: number[];
 }
 
+// segmentAt is the segment that holds a byte.
+export function segmentAt(trace: Segment[], at: number): Segment | undefined {
+  return trace.find((segment) => at >= segment.start && at < segment.end);
+}
+
 export class SharedDocument {
   readonly entries: Entry[] = [];
   private readonly slots = new Map<string, { place: Place; live: number[] }>();

@@ -2,18 +2,15 @@
 // changed, and where each sentence comes from.
 
 import { memo } from "preact/compat";
-import { signal } from "@preact/signals";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { param, setParams } from "./address";
-import { byteOffsets, type Entry, type Segment, type SharedDocument } from "./document";
+import { byteOffsets, segmentAt, type Entry, type Segment, type SharedDocument } from "./document";
 import { over, type Run } from "./fold";
-import { line, money, tokens } from "./format";
+import { line } from "./format";
 import { toggle } from "./keys";
 import { Markdown } from "./markdown";
+import { answerText, pointed, Provenance, Tag } from "./provenance";
 import type { RunView } from "./run";
-
-// pointed is the sentence under the pointer or the focus: an entry and a place in it.
-const pointed = signal<{ entry: number; at: number } | null>(null);
 
 export function Document({ view, run }: { view: RunView; run: Run }) {
   view.watch();
@@ -70,11 +67,12 @@ function Texts({ view, run, base }: { view: RunView; run: Run; base: number }) {
   view.watch();
   const box = useRef<HTMLDivElement>(null);
   const doc = run.document;
-  useEffect(() => {
+  useLayoutEffect(() => {
     const el = box.current!;
     const point = (event: Event) => {
       const s = (event.target as HTMLElement).closest?.<HTMLElement>(".s");
-      if (s) pointed.value = { entry: Number(s.closest<HTMLElement>("[data-entry]")!.dataset.entry), at: Number(s.dataset.at) };
+      const text = s?.closest<HTMLElement>("[data-entry]");
+      if (s && text) pointed.value = { entry: Number(text.dataset.entry), at: Number(s.dataset.at) };
     };
     el.addEventListener("pointerover", point);
     el.addEventListener("focusin", point);
@@ -123,9 +121,9 @@ function Texts({ view, run, base }: { view: RunView; run: Run; base: number }) {
   return (
     <div ref={box} id="document" class="texts" tabIndex={0} role="region" aria-label="Text of the document">
       {answer && (
-        <article class="answer" aria-label="Answer">
+        <article class="answer" aria-label="Answer" data-entry={answerText}>
           <h3 class="section">Answer{answer.fallback ? " (the document itself: no model could write one)" : ""}</h3>
-          <Markdown text={answer.content} />
+          <Answer text={answer.content} />
         </article>
       )}
       {answer && !empty && <h3 class="section divide">The document behind it</h3>}
@@ -135,14 +133,13 @@ function Texts({ view, run, base }: { view: RunView; run: Run; base: number }) {
   );
 }
 
+// Answer is drawn once: it never changes.
+const Answer = memo(function Answer({ text }: { text: string }) {
+  return <Markdown text={text} wrap={(part, at, key) => <span key={key} class="s" data-at={at} tabIndex={-1}>{part}</span>} />;
+});
+
 // piece is how many texts are added in a frame.
 const piece = 30;
-
-// hue tells agents apart: the place of the agent in the team.
-export function hue(run: Run, agent: string): number {
-  const at = (run.started.agents ?? []).findIndex((card) => card.id === agent);
-  return (at < 0 ? 0 : at) % 8;
-}
 
 // authors are those whose words an entry stands for: of a merged one the specialists
 // whose entries it merged.
@@ -170,7 +167,7 @@ const Text = memo(
     const classes = ["entry", gone ? "gone" : fresh ? "fresh" : "", arrived ? "arrived" : ""].filter(Boolean).join(" ");
     return (
       <div class={classes} data-entry={entry.id}>
-        {authors.split("\u0000").map((agent) => <span key={agent} class={"tag hue" + hue(run, agent)}>{run.name(agent)}</span>)}
+        {authors.split("\u0000").map((agent) => <Tag key={agent} run={run} agent={agent} />)}
         {fresh && !gone && <span class="sr">New: </span>}
         {gone && <span class="sr">Replaced: </span>}
         <Markdown
@@ -189,57 +186,4 @@ const Text = memo(
 // origin is the entry that wrote the text at a place.
 function origin(trace: Segment[], at: number): number {
   return segmentAt(trace, at)?.entries[0] ?? 0;
-}
-
-function segmentAt(trace: Segment[], at: number): Segment | undefined {
-  return trace.find((segment) => at >= segment.start && at < segment.end);
-}
-
-// Provenance says where the sentence under the pointer comes from: entry, specialist,
-// task, model call. Its place is kept free, so that nothing jumps.
-function Provenance({ view, run }: { view: RunView; run: Run }) {
-  view.watch();
-  const p = pointed.value;
-  const entry = p ? run.document.entries[p.entry - 1] : undefined;
-  if (!p || !entry) {
-    return <div class="provenance"><p class="hint">Point at a sentence, tap it, or press j: its source is shown here.</p></div>;
-  }
-  const segment = segmentAt(run.document.trace(entry.id), p.at) ?? { entries: [entry.id] };
-  const [nearest, ...rewritten] = segment.entries;
-  return (
-    <div class="provenance" aria-live="polite">
-      <Source view={view} run={run} entry={run.document.entries[nearest - 1]} />
-      {entry.id !== nearest && <p class="via">repeated by reference in entry {entry.id} by {run.name(entry.author)}</p>}
-      {rewritten.length > 0 && (
-        <ul aria-label="Entries that it rewrote">
-          {rewritten.map((id) => <li key={id}><Source view={view} run={run} entry={run.document.entries[id - 1]} /></li>)}
-        </ul>
-      )}
-    </div>
-  );
-}
-
-function Source({ view, run, entry }: { view: RunView; run: Run; entry: Entry }) {
-  const call = run.calls.get(entry.modelCall);
-  const select = (sel: string) => setParams({ sel });
-  return (
-    <p class="source">
-      <button type="button" class="link" onClick={() => select("event:" + entry.seq)}>entry {entry.id}</button>
-      <span class="from">←</span> <span class={"tag hue" + hue(run, entry.author)}>{run.name(entry.author)}</span>
-      {entry.tasks.map((id) => (
-        <span key={id}>
-          <span class="from">←</span> <button type="button" class="link" title={run.tasks[id - 1]?.text} onClick={() => select("task:" + id)}>task {id}</button>
-        </span>
-      ))}
-      {call ? (
-        <span>
-          <span class="from">←</span>{" "}
-          <button type="button" class="link" onClick={() => { select("event:" + call.seq); if (call.seq > view.at.peek()) view.move(call.seq); }}>call {call.data.id}</button>{" "}
-          <span class="num">({line(call.data.model, 40)}, {tokens(call.data.usage.input_tokens + call.data.usage.output_tokens)}, {money(call.data.cost_usd)})</span>
-        </span>
-      ) : entry.modelCall ? (
-        <span><span class="from">←</span> call {entry.modelCall}, still under way</span>
-      ) : null}
-    </p>
-  );
 }

@@ -5,8 +5,9 @@
 import { Lexer, type Token, type Tokens } from "marked";
 import type { ComponentChildren, VNode } from "preact";
 
-// Wrap puts a stretch of text, at this place of the source, into an element.
-export type Wrap = (text: string, at: number, key: string) => ComponentChildren;
+// Wrap puts a stretch of text, at this place of the source, into an element. Texts of
+// one paragraph, heading, item or cell have the same block.
+export type Wrap = (text: string, at: number, key: string, block: number) => ComponentChildren;
 
 const plain: Wrap = (text) => text;
 
@@ -18,10 +19,31 @@ export function Markdown({ text, wrap = plain, shift = 2 }: { text: string; wrap
   return <>{new Renderer(text, wrap, shift).blocks(tokens, 0)}</>;
 }
 
+// Piece is a stretch of shown text, at most a sentence.
+export interface Piece {
+  text: string;
+  at: number;
+  block: number;
+  // ends says that a sentence ends with it.
+  ends: boolean;
+}
+
+// pieces gives the text of Markdown as it is shown, with the places in its source.
+export function pieces(markdown: string): Piece[] {
+  const found: Piece[] = [];
+  const wrap: Wrap = (text, at, _, block) => {
+    found.push({ text, at, block, ends: endsSentence(text) });
+    return null;
+  };
+  new Renderer(markdown, wrap, 0).blocks(new Lexer({ gfm: true, breaks: false }).lex(markdown), 0);
+  return found;
+}
+
 class Renderer {
   // cursor is the place in the source up to which text has been shown.
   private cursor = 0;
   private keys = 0;
+  private blockNumber = 0;
 
   constructor(private readonly source: string, private readonly wrap: Wrap, private readonly shift: number) {}
 
@@ -35,6 +57,7 @@ class Renderer {
 
   private block(token: Token, depth: number): ComponentChildren {
     const key = this.key();
+    this.blockNumber++;
     if (depth > maxDepth) return <p key={key}>{this.text(token.raw)}</p>;
     switch (token.type) {
       case "space":
@@ -82,16 +105,21 @@ class Renderer {
       <div key={key} class="table" tabIndex={0} role="region" aria-label="Table">
         <table>
           <thead>
-            <tr>{token.header.map((cell) => <th key={this.key()} scope="col">{this.inlines(cell.tokens, depth)}</th>)}</tr>
+            <tr>{token.header.map((cell) => <th key={this.key()} scope="col">{this.cell(cell, depth)}</th>)}</tr>
           </thead>
           <tbody>
             {token.rows.map((row) => (
-              <tr key={this.key()}>{row.map((cell) => <td key={this.key()}>{this.inlines(cell.tokens, depth)}</td>)}</tr>
+              <tr key={this.key()}>{row.map((cell) => <td key={this.key()}>{this.cell(cell, depth)}</td>)}</tr>
             ))}
           </tbody>
         </table>
       </div>
     );
+  }
+
+  private cell(cell: Tokens.TableCell, depth: number): ComponentChildren {
+    this.blockNumber++;
+    return this.inlines(cell.tokens, depth);
   }
 
   private inlines(tokens: Token[], depth: number): ComponentChildren {
@@ -141,7 +169,7 @@ class Renderer {
     return sentences(text).map((sentence) => {
       const from = at;
       at += sentence.length;
-      return this.wrap(sentence, from, this.key());
+      return this.wrap(sentence, from, this.key(), this.blockNumber);
     });
   }
 }
@@ -161,6 +189,11 @@ export function sentences(text: string): string[] {
   }
   if (start < text.length) found.push(text.slice(start));
   return found;
+}
+
+// endsSentence says that a stretch ends where a sentence may.
+function endsSentence(text: string): boolean {
+  return /[.!?。！？]["'”’)\]]*\s*$/.test(text) && sentences(text + " x").length > 1;
 }
 
 // safeLink gives an address that may be followed by a click, else "".
