@@ -156,7 +156,7 @@ func TestBatchesAPIRefusesWithWords(t *testing.T) {
 		{"GET", "/api/v1/batches/" + id + "/rows?limit=501", "", 422, "limit"},
 		{"GET", "/api/v1/batches/" + id + "/rows?status=interrupted", "", 422, "status"},
 		{"GET", "/api/v1/batches/" + id + "/everything", "", 404, "openapi.json"},
-		{"POST", "/api/v1/batches", "{}", 404, "is not part of the API"},
+		{"POST", "/api/v1/batches", "{}", 405, "only GET"},
 		{"GET", "/api/v1/runs/" + id, "", 404, "is a batch, not a run"},
 		{"GET", "/api/v1/runs/" + id + "/events", "", 404, "is a batch, not a run"},
 		{"GET", "/api/v1/runs/" + id + "/result", "", 404, "is a batch, not a run"},
