@@ -50,6 +50,8 @@ type Job struct {
 	manifest *manifest
 	// ours is set where the directory has a manifest, be it readable or not.
 	ours bool
+	// replaced is the journal of the batch whose output is removed to start over.
+	replaced *journal
 	// resumed is set where an earlier call left outputs or runs.
 	resumed   bool
 	selection selection
@@ -90,7 +92,7 @@ func Open(ctx context.Context, files Files, config Config) (_ *Job, err error) {
 	if err := j.lock(ctx); err != nil {
 		return nil, err
 	}
-	created, err := j.makeDir()
+	created, err := j.makeDir(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -144,6 +146,7 @@ func (j *Job) lock(ctx context.Context) error {
 		old, r := j.manifest.key(j.config.Tenant), j.config.Runner
 		var epoch events.Epoch
 		if epoch, err = r.Claim(ctx, old); err == nil {
+			j.replaced = &journal{batch: j.Batch, key: old, epoch: epoch}
 			j.closers = append(j.closers, func() error { r.Release(old, epoch); return nil })
 		}
 	}
@@ -153,7 +156,7 @@ func (j *Job) lock(ctx context.Context) error {
 	return err
 }
 
-func (j *Job) makeDir() (created bool, err error) {
+func (j *Job) makeDir(ctx context.Context) (created bool, err error) {
 	if j.ToStdout() {
 		if j.dir, err = os.MkdirTemp("", "convene-batch-*"); err == nil {
 			dir := j.dir
@@ -165,6 +168,11 @@ func (j *Job) makeDir() (created bool, err error) {
 		j.manifest = nil
 		for _, path := range []string{j.files.Output, j.dir} {
 			if err := os.RemoveAll(path); err != nil {
+				return false, fmt.Errorf("start over: %w", err)
+			}
+		}
+		if j.replaced != nil {
+			if err := j.replaced.abandon(ctx); err != nil {
 				return false, fmt.Errorf("start over: %w", err)
 			}
 		}

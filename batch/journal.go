@@ -72,14 +72,41 @@ func (b *Batch) release() {
 	}
 }
 
+// before finds how far earlier calls of the batch came; the zero value without one.
+func (j *journal) before(ctx context.Context) (events.BatchSummary, error) {
+	before, err := j.batch.config.Runner.Log().FindBatch(ctx, j.key.Tenant, string(j.key.Thread))
+	if errors.Is(err, events.ErrNotFound) {
+		return events.BatchSummary{}, nil
+	}
+	j.last = before.LastSeq
+	return before, err
+}
+
+// abandon writes that nobody will go on with the batch, where one could.
+func (j *journal) abandon(ctx context.Context) error {
+	before, err := j.before(ctx)
+	switch {
+	case err != nil:
+		return err
+	case before.Batch == "", before.Status == events.StatusCompleted, before.Status == events.StatusDegraded:
+		return nil
+	}
+	figures, left := before.BatchFigures, -1
+	figures.Running, figures.Slowest, figures.Limiters = 0, nil, nil
+	if before.Rows > 0 {
+		left = before.Rows - before.Done
+	}
+	return j.append(ctx, events.BatchEnded{
+		BatchFigures: figures, Status: events.StatusCancelled, Reason: "started over: its output was removed", Left: left,
+	})
+}
+
 // begin writes that the batch was taken up.
 func (j *journal) begin(ctx context.Context) error {
 	c, r := &j.batch.config, j.batch.config.Runner
-	before, err := r.Log().FindBatch(ctx, j.key.Tenant, string(j.key.Thread))
-	if err != nil && !errors.Is(err, events.ErrNotFound) {
+	if _, err := j.before(ctx); err != nil {
 		return err
 	}
-	j.last = before.LastSeq
 	return j.append(ctx, events.BatchStarted{
 		Input: c.Input, Output: c.Output, Team: c.Team.Name, Models: j.batch.models(), Solo: c.Solo,
 		Simulated: j.batch.crew.Simulated, Rows: c.Total, Concurrency: c.Concurrency,

@@ -455,3 +455,34 @@ func TestProgressIsSmall(t *testing.T) {
 		require.Less(t, len(body), 20_000)
 	}
 }
+
+// A batch that was stopped and then started over is given up in the log: nobody is told
+// to go on with it. One that had come to its end stays as it was.
+func TestStartedOver(t *testing.T) {
+	log := events.NewMemory()
+	files := batch.Files{Input: write(t, "in.jsonl", requests(20)...), Output: filepath.Join(t.TempDir(), "out.jsonl")}
+	c := config(t, log)
+	c.MaxTokens = 1000
+	_, err := run(t, files, c)
+	require.NoError(t, err)
+	first, _ := onlyBatch(t, log)
+	require.Equal(t, events.StatusSuspended, first.Status)
+
+	files.Fresh, c.MaxTokens = true, 0
+	for range 2 {
+		_, err = run(t, files, c)
+		require.NoError(t, err)
+	}
+	batches, err := log.Batches(t.Context(), events.BatchQuery{})
+	require.NoError(t, err)
+	require.Len(t, batches, 3)
+	for i, status := range []events.Status{events.StatusCompleted, events.StatusCompleted, events.StatusCancelled} {
+		require.Equal(t, status, batches[i].Status)
+		owner, _, err := log.Holder(t.Context(), batchKey(batches[i]))
+		require.NoError(t, err)
+		require.Empty(t, owner)
+	}
+	require.Equal(t, first.Batch, batches[2].Batch)
+	require.Equal(t, first.Done, batches[2].Done)
+	require.Contains(t, batches[2].Reason, "started over")
+}

@@ -25,7 +25,7 @@ type BatchView struct {
 
 type listBatchesInput struct {
 	Search string          `query:"search" maxLength:"200" doc:"Matched against input, output, team and id, without regard to case."`
-	Status []events.Status `query:"status" enum:"running,suspended,completed,degraded,failed" doc:"Only batches of these statuses, parted by commas. One that was killed is running until it is taken up again."`
+	Status []events.Status `query:"status" enum:"running,suspended,completed,degraded,failed,cancelled" doc:"Only batches of these statuses, parted by commas. One that was killed is running until it is taken up again."`
 	Before events.BatchID  `query:"before" doc:"Only batches that started before this one: the last of the page before."`
 	Limit  int             `query:"limit" minimum:"1" maximum:"500" default:"50" doc:"Batches at most."`
 }

@@ -41,7 +41,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "interrupt": interrupt, "simserver": startSim, "write": writeBytes, "save": save,
 			"checklog": checkLog, "poison": poison, "waitrun": waitRun,
-			"freeport": freePort, "fetch": fetch,
+			"freeport": freePort, "fetch": fetch, "hold": hold,
 		},
 	})
 }
@@ -238,6 +238,23 @@ func fetch(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("%s %s: %v: no %s in\n%s", method, args[0], err, wanted, answer)
 		}
 		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// hold opens a stream of a server and keeps it open until the script ends.
+func hold(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: hold URL")
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ts.Defer(cancel)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, args[0], nil)
+	ts.Check(err)
+	response, err := http.DefaultClient.Do(request)
+	ts.Check(err)
+	ts.Defer(func() { _ = response.Body.Close() })
+	if response.StatusCode != http.StatusOK {
+		ts.Fatalf("%s: %s", args[0], response.Status)
 	}
 }
 
