@@ -1,5 +1,5 @@
-// Package web serves the dashboard and the HTTP API: lists of runs, the events of
-// a run by WebSocket or server-sent events, and what starts and steers runs.
+// Package web serves the dashboard and the HTTP API: lists of runs and batches, the
+// events of one by WebSocket or server-sent events, and what starts and steers runs.
 //
 // It reads an [events.Log] and knows no agent and no model: a log loaded from a
 // file drives the same page as a run under way. Whoever can start runs gives it a
