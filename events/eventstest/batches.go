@@ -61,6 +61,10 @@ func testBatchSummaries(t *testing.T, f *fixture) {
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 		require.Equal(t, w.last, got.LastSeq)
+		if facts[0].Kind() == events.KindBatchStarted {
+			require.Equal(t, events.StatusRunning, got.Status)
+			require.Zero(t, got.Running+int(got.ElapsedMS)+len(got.Slowest)+len(got.Limiters), "of the call before")
+		}
 	}
 	got, err := f.FindBatch(f.ctx, w.key.Tenant, string(w.key.Thread))
 	require.NoError(t, err)
