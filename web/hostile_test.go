@@ -432,3 +432,27 @@ func failedRun(t *testing.T, vector string, described bool) []events.Envelope {
 	}
 	return envs
 }
+
+// ofBatch reports whether a kind stands in a batch's thread, where no run is: the
+// batch's page shows it.
+func ofBatch(kind events.Kind) bool { return strings.HasPrefix(string(kind), "batch_") }
+
+// hostileBatch is a batch in which every text of every kind of event that batches have
+// is the vector. It is running from its second event to its last but one.
+func hostileBatch(t *testing.T, vector string) []events.Envelope {
+	t.Helper()
+	kinds := []events.Kind{events.KindBatchStarted}
+	for _, kind := range events.Kinds() {
+		if ofBatch(kind) && kind != events.KindBatchStarted && kind != events.KindBatchEnded {
+			kinds = append(kinds, kind)
+		}
+	}
+	var envs []events.Envelope
+	for i, kind := range append(kinds, events.KindBatchEnded) {
+		envs = append(envs, events.Envelope{
+			Agent: events.AgentID(vector), Dispatch: events.DispatchID(vector), Data: poisoned(t, kind, vector, true),
+			Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).Add(time.Duration(i) * time.Second),
+		})
+	}
+	return envs
+}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -244,7 +245,7 @@ func TestHostileTextIsText(t *testing.T) {
 		require.NoError(t, log.Append(t.Context(), key, epoch, events.Seq(len(runs[vector])), failedRun(t, vector, i%2 == 0)))
 	}
 	server := serve(t, web.Config{Log: log, Runs: hostileServer{}, Version: hostile()[0]})
-	served, filed := newAccount(t), newAccount(t)
+	served, filed, batches := newAccount(t), newAccount(t), newAccount(t)
 	t.Run("pages", func(t *testing.T) {
 		for part := range slices.Chunk(hostile(), len(hostile())/2+1) {
 			t.Run("served", func(t *testing.T) {
@@ -256,11 +257,21 @@ func TestHostileTextIsText(t *testing.T) {
 		t.Run("list", func(t *testing.T) {
 			t.Parallel()
 			showList(t)
+			showBatches(t, batches)
 		})
 	})
 	// The tenant is whose server it is: a served page shows no other.
 	served.whole(t, "tenant_id")
 	filed.whole(t)
+	// An event of a batch belongs to no run.
+	batches.kinds = maps.Collect(func(yield func(events.Kind, *schema) bool) {
+		for kind, schema := range batches.kinds {
+			if ofBatch(kind) && !yield(kind, schema) {
+				return
+			}
+		}
+	})
+	batches.whole(t, "tenant_id", "run_id")
 }
 
 // showServed has the page show the run of each vector, one that failed, and what it
@@ -268,7 +279,7 @@ func TestHostileTextIsText(t *testing.T) {
 func showServed(t *testing.T, server *served, a *account, runs map[string][]events.Envelope, vectors []string) {
 	b, harmless := lookOut(t)
 	b.open(server.url("/"))
-	b.wait(`document.querySelectorAll(".runs a").length === 50`)
+	b.wait(`document.querySelector(".runs a")`)
 	for _, vector := range vectors {
 		for _, body := range b.walk(runs[vector], true) {
 			a.book(t, body)
@@ -346,11 +357,11 @@ func showList(t *testing.T) {
 	server := serve(t, web.Config{Log: log, Runs: hostileServer{}, Version: hostile()[0]})
 	b, harmless := lookOut(t)
 	b.open(server.url("/"))
-	b.wait(`document.querySelectorAll(".runs a").length === 50 && document.querySelector(".start option")`)
+	b.wait(`document.querySelectorAll(".runs > li").length === 50 && document.querySelector(".start option")`)
 	for shown := 50; shown < len(hostile()); {
 		js[bool](b, `document.querySelector(".runs + button").click() ?? true`)
 		shown = min(shown+50, len(hostile()))
-		b.wait(fmt.Sprintf(`document.querySelectorAll(".runs a").length === %d`, shown))
+		b.wait(fmt.Sprintf(`document.querySelectorAll(".runs > li").length === %d`, shown))
 	}
 	requests := js[[]string](b, `[...document.querySelectorAll(".runs .request")].map((e) => e.textContent)`)
 	offered := js[[]string](b, `[...document.querySelectorAll(".start option")].map((o) => o.value)`)
@@ -363,6 +374,53 @@ func showList(t *testing.T) {
 	js[bool](b, fmt.Sprintf(`goto("#/?q=" + encodeURIComponent(%q)).then(() => true)`, hostile()[0]))
 	b.wait(`!document.querySelector(".trouble")`)
 	b.shot("hostile")
+	harmless()
+}
+
+// showBatches has the page show a batch of each vector, with rows, at every moment, and
+// the list of all.
+func showBatches(t *testing.T, a *account) {
+	log := events.NewMemory()
+	for i, vector := range hostile() {
+		for thread, envs := range map[string][]events.Envelope{vector: hostileBatch(t, vector), "rows of " + vector: hostileRun(t, vector)} {
+			key := events.ThreadKey{Tenant: events.LocalTenant, Thread: events.ThreadID(thread)}
+			epoch, err := log.Claim(t.Context(), key, "test", false)
+			require.NoError(t, err)
+			for j := range envs {
+				if envs[j].Run != "" {
+					envs[j].Run = events.RunID(fmt.Sprintf("%04d %s", i, vector))
+				}
+			}
+			require.NoError(t, log.Append(t.Context(), key, epoch, 0, envs))
+		}
+	}
+	server := serve(t, web.Config{Log: log, Runs: hostileServer{}, Version: hostile()[0]})
+	b, harmless := lookOut(t)
+	b.open(server.url("/#/batches"))
+	b.wait(`document.querySelectorAll(".runs > li").length === 50`)
+	for _, vector := range hostile() {
+		key := events.ThreadKey{Tenant: events.LocalTenant, Thread: events.ThreadID(vector)}
+		bodies := encoded(t, log, key)
+		js[bool](b, fmt.Sprintf(`(async (id, last) => {
+			await goto("#/batches/" + encodeURIComponent(id));
+			await until("the batch", () => document.querySelector(".scrubber .moment")?.textContent.startsWith("seq " + last + " "));
+			await until("the rows", () => document.querySelector(".batch [role=option]"));
+			for (let seq = last; seq > 0; seq--) {
+				await until("moment " + seq, () => document.querySelector(".scrubber .moment").textContent.startsWith("seq " + seq + " "));
+				document.querySelector(".scrubber button").click();
+				await turn();
+			}
+			await press(".scrubber .live");
+			document.querySelector(".batch .causes button")?.click();
+			await turn();
+			await goto("#/batches/no " + encodeURIComponent(id));
+			await until("the refusal", () => document.querySelector("main.message h1"));
+			return true;
+		})(%q, %d)`, vector, len(bodies)))
+		for _, body := range bodies {
+			a.book(t, body)
+		}
+	}
 	harmless()
 }
 
