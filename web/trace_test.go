@@ -90,7 +90,7 @@ func (b *tab) tasks(do func()) []task {
 	all := b.trace(func() {
 		js[bool](b, fmt.Sprintf(`(performance.mark(%q), true)`, mark))
 		do()
-		js[bool](b, `new Promise((done) => setTimeout(() => done(true), 50))`) // a task is told of when it has ended
+		b.rest()
 	}, "blink.user_timing", "devtools.timeline", "disabled-by-default-devtools.timeline", "v8")
 	at := slices.IndexFunc(all, func(e traced) bool { return e.Name == mark })
 	require.NotEqual(b.t, -1, at, "the mark is in the trace")
@@ -114,4 +114,10 @@ func (b *tab) tasks(do func()) []task {
 		}
 	}
 	return tasks
+}
+
+// rest lets the task under way end: the trace tells of a task when it has ended.
+func (b *tab) rest() {
+	b.t.Helper()
+	js[bool](b, `new Promise((done) => setTimeout(() => done(true), 50))`)
 }

@@ -82,10 +82,10 @@ function Texts({ view, run, base }: { view: RunView; run: Run; base: number }) {
     };
   }, []);
   // A long document is built a piece at a time: each piece fits into a frame or two.
-  const [limit, setLimit] = useState(piece);
+  const [limit, setLimit] = useState(firstPiece);
   const version = doc.version;
   useEffect(() => {
-    if (version === 0) setLimit(piece);
+    if (version === 0) setLimit(firstPiece);
     else if (limit < version) {
       const frame = requestAnimationFrame(() => setLimit(limit + piece));
       return () => cancelAnimationFrame(frame);
@@ -138,8 +138,10 @@ const Answer = memo(function Answer({ text }: { text: string }) {
   return <Markdown text={text} wrap={(part, at, key) => <span key={key} class="s" data-at={at} tabIndex={-1}>{part}</span>} />;
 });
 
-// piece is how many texts are added in a frame.
+// piece is how many texts are added in a frame; firstPiece fills what is in view, so
+// that the page is there sooner.
 const piece = 30;
+const firstPiece = 8;
 
 // authors are those whose words an entry stands for: of a merged one the specialists
 // whose entries it merged.

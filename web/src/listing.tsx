@@ -19,6 +19,9 @@ export class Listing<T> {
   readonly more = signal(false);
   readonly trouble = signal("");
   private asked = 0;
+  // wanted is the search and the status last asked for, since when that was.
+  private wanted = "";
+  private since = -Infinity;
 
   // path is where the list is, name its member in the answer; key names an item for
   // the server, going says that it may change.
@@ -34,6 +37,8 @@ export class Listing<T> {
 
   load = async (): Promise<void> => {
     const mine = ++this.asked;
+    this.wanted = this.narrowed();
+    this.since = performance.now();
     const limit = Math.min(maxLoaded, Math.max(pageSize, this.items.peek()?.length ?? 0));
     try {
       const list = await this.ask("", limit);
@@ -53,14 +58,26 @@ export class Listing<T> {
     this.more.value = list.more;
   };
 
+  private narrowed(): string {
+    return param("q") + "\u0000" + param("status");
+  }
+
+  private fresh(): boolean {
+    return this.wanted === this.narrowed() && performance.now() - this.since < 1000;
+  }
+
   // use has a component show the list as the address asks for it. What goes on is
-  // looked at every two seconds, other lists every ten.
+  // looked at every two seconds, other lists every ten. The first look does not wait for
+  // an effect, which comes after the first paint.
   use(): void {
+    if (this.asked === 0) void this.load();
     useEffect(() => {
+      if (this.fresh()) return undefined;
       const timer = setTimeout(this.load, this.items.peek() ? 150 : 0);
       return () => clearTimeout(timer);
     }, [param("q"), param("status")]);
     useEffect(() => {
+      if (this.fresh()) return;
       const going = (this.items.value ?? []).some(this.going);
       if (tick.value % (going ? 2 : 10) === 0) void this.load();
     }, [tick.value]);
