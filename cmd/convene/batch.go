@@ -125,7 +125,11 @@ func (a *app) batch(c *cobra.Command, f *batchFlags) (err error) {
 	if err != nil {
 		return beforeStart(err)
 	}
-	return (&batchDriver{app: a, log: d.log, job: job, watched: d.watched, view: a.batchView(f.json), again: a.again(c, f)}).drive(c.Context())
+	view := a.batchView(f.json)
+	if lines, ok := view.(*batchJSON); ok && d.watched != nil {
+		d.watched.dash.say = lines.say
+	}
+	return (&batchDriver{app: a, log: d.log, job: job, watched: d.watched, view: view, again: a.again(c, f)}).drive(c.Context())
 }
 
 func (f *batchFlags) check(c *cobra.Command) (err error) {

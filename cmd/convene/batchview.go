@@ -122,6 +122,14 @@ func (v *batchJSON) report(r batch.Report, commands []string) {
 	}{"report", time.Now().UTC(), r, r.Elapsed.Milliseconds(), commands})
 }
 
+func (v *batchJSON) say(line string) {
+	v.write(struct {
+		Type    string    `json:"type"`
+		Time    time.Time `json:"time"`
+		Message string    `json:"message"`
+	}{"notice", time.Now().UTC(), line})
+}
+
 func (v *batchJSON) write(record any) {
 	line, err := json.Marshal(record)
 	if err != nil {

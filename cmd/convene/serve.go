@@ -148,9 +148,10 @@ func (a *app) requestLog(level zerolog.Level) *zerolog.Logger {
 
 // dashboard is a server that listens.
 type dashboard struct {
-	app    *app
 	server *web.Server
 	cancel context.CancelFunc
+	// say gives a line to the person who watches.
+	say func(line string)
 	// ended is closed when nothing is served any more; err is then its error.
 	ended chan struct{}
 	err   error
@@ -172,7 +173,8 @@ func (a *app) dashboard(config web.Config) (*dashboard, error) {
 		return nil, errors.Join(err, listener.Close())
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	d := &dashboard{app: a, server: server, cancel: cancel, ended: make(chan struct{})}
+	d := &dashboard{server: server, cancel: cancel, ended: make(chan struct{})}
+	d.say = func(line string) { fmt.Fprintln(a.err, line) }
 	go func() {
 		defer close(d.ended)
 		d.err = server.Serve(ctx, listener)
@@ -187,10 +189,10 @@ func (d *dashboard) announce(open bool, fragment string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(d.app.err, "dashboard: %s%s\n", url, fragment)
+	d.say("dashboard: " + url + fragment)
 	if open {
 		if err := openBrowser(url + fragment); err != nil {
-			fmt.Fprintf(d.app.err, "no browser could be opened (%v): open the address yourself\n", err)
+			d.say(fmt.Sprintf("no browser could be opened (%v): open the address yourself", err))
 		}
 	}
 	return nil

@@ -71,12 +71,15 @@ func (w *watched) announce(id events.BatchID) error {
 	return w.dash.announce(w.flags.open, "#/batches/"+string(id))
 }
 
+// stays is said where the dashboard outlives what it shows.
+const stays = "the dashboard stays until ^C"
+
 // linger waits until the person who watches has seen enough, if that is wanted.
 func (w *watched) linger() {
 	if w == nil || !w.flags.linger {
 		return
 	}
-	fmt.Fprintln(w.app.err, "the dashboard stays until ^C")
+	w.dash.say(stays)
 	<-w.app.interrupts()
 }
 
@@ -113,7 +116,7 @@ func (a *app) showFile(ctx context.Context, config web.Config, run string, f wat
 	if err := dash.announce(f.open, fragment); err != nil {
 		return errors.Join(err, dash.stop())
 	}
-	fmt.Fprintln(a.err, "the dashboard stays until ^C")
+	dash.say(stays)
 	select {
 	case <-interrupts:
 	case <-dash.ended:
