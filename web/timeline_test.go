@@ -261,7 +261,7 @@ func TestTimelineShowsFailedAttempts(t *testing.T) {
 		seen[colour] = name
 	}
 	require.Equal(t, ground, b.painted(14_000.0/20_000, 0, 0.3), "waiting is light")
-	require.Contains(t, b.text(".legend"), "attempt that failed")
+	require.Contains(t, b.text(".signs"), "attempt that failed")
 	b.shot("timeline-retries")
 	light := b.painted(13_000.0/20_000, 1, 0.3)
 	b.scheme("dark")

@@ -115,10 +115,10 @@ export function Timeline({ view, run }: { view: RunView; run: Run }) {
 // Legend explains the signs.
 function Legend() {
   return (
-    <ul class="legend" aria-label="Signs of the timeline">
+    <ul class="signs" aria-label="Signs of the timeline">
       {signs.map(({ work, word }) => (
         <li key={work}>
-          <span class="sign" aria-hidden="true">{work === "refused" ? "✗" : <i style={signStyle(work)} />}</span> {word}
+          <span class="swatch" aria-hidden="true">{work === "refused" ? "✗" : <i style={signStyle(work)} />}</span> {word}
         </li>
       ))}
     </ul>
