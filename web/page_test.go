@@ -369,14 +369,15 @@ func TestExportOpensFromDisk(t *testing.T) {
 	b := browse(t)
 	_, err := chromedp.Call(b.ctx, network.OverrideNetworkState, network.OverrideNetworkStateParams{Offline: true})
 	require.NoError(t, err)
-	b.open((&url.URL{Scheme: "file", Path: path}).String())
+	file := (&url.URL{Scheme: "file", Path: path}).String()
+	b.open(file)
 	b.wait(statusOver)
 	b.wait(`document.querySelector('.answer') && document.querySelectorAll('#log-rows .row').length > 3`)
 	b.press(kb.ArrowLeft)
 	b.wait(`location.hash.includes('at=')`)
 	b.shot("export")
 	for _, request := range b.requested() {
-		require.True(t, strings.HasPrefix(request, "file://") || request == "about:blank", request)
+		require.True(t, strings.HasPrefix(request, file) || request == "about:blank", request)
 	}
 	b.clean()
 }

@@ -71,6 +71,13 @@ export function runLink(run: string): string {
   return link("run", run);
 }
 
+// land is where a page stands that was opened without saying what to show.
+export function land(place: Place, id: string): void {
+  const params = new Map(address.peek().params);
+  address.value = { place, id, params };
+  history.replaceState(null, "", write(address.peek()));
+}
+
 export function go(place: Place, id = ""): void {
   location.hash = link(place, id);
 }

@@ -2,7 +2,7 @@
 
 import { effect, signal } from "@preact/signals";
 import { render } from "preact";
-import { address, go, link, type Place, runLink } from "./address";
+import { address, go, land, link, type Place } from "./address";
 import { getJSON, Problem } from "./api";
 import { BatchesPage } from "./batchespage";
 import { BatchPage } from "./batchpage";
@@ -52,7 +52,7 @@ function open(place: Place, id: string): void {
 function start(): void {
   if (embedded !== null && !address.peek().id) {
     const first = embedded.split("\n").find(Boolean);
-    if (first) location.replace(runLink((JSON.parse(first) as { run_id: string }).run_id));
+    if (first) land("run", (JSON.parse(first) as { run_id: string }).run_id);
   }
   effect(() => open(address.value.place, address.value.id));
 }
