@@ -102,6 +102,7 @@ const again = "The same command again goes on.";
 
 // Notice says what the state of the batch asks of the reader.
 function Notice({ view, batch }: { view: BatchView; batch: Batch }) {
+  view.watch();
   const s = batch.summary;
   const reason = s.reason ? sentence(s.reason) : "";
   if (view.interrupted()) return <p class="notice person" role="status">Interrupted: its process is gone. The last that was heard of it is of {exact(s.updated_at)}. {again}</p>;
@@ -166,6 +167,7 @@ function Cause({ cause }: { cause: BatchCause }) {
 }
 
 function Limiters({ view, limiters }: { view: BatchView; limiters: BatchLimiter[] }) {
+  view.watch();
   tick.value;
   return (
     <section class="pane limiters" aria-labelledby="limiters-title">

@@ -46,6 +46,7 @@ function look(view: BatchView): void {
 }
 
 export function Rows({ view }: { view: BatchView }) {
+  view.watch();
   const rows = view.rows;
   rows.changed.value;
   const [wanted, search, selected] = [param("status"), param("q"), param("sel")];
