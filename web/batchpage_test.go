@@ -186,7 +186,7 @@ func TestFollowABatch(t *testing.T) {
 	require.Equal(t, []int{60, 55, 5, 0}, []int{report.Rows, report.Completed, report.Failed, report.Left})
 	b.wait(`(` + batchState + `).includes('degraded') && document.querySelector('.head .done').innerText === '60/60 rows'`)
 	b.wait(`[...document.querySelectorAll('#batch-rows .row .status')].every((s) => !s.innerText.includes('running'))`)
-	require.Contains(t, b.text(".notice"), "5 rows failed, 0 are degraded. The same command with --retry-failed tries them anew.")
+	require.Contains(t, b.text(".notice"), "5 rows failed. The same command with --retry-failed tries them anew.")
 	b.shot("batch-done")
 
 	// A cause leads to the rows of its status, and a row to its run and back.

@@ -109,3 +109,76 @@ func (s *batchStory) now(elapsed time.Duration, rows int) events.BatchFigures {
 	}
 	return f
 }
+
+// tellBatch writes a batch of two calls: all rows but the last few have ended, some of
+// them badly, and two cannot be run. The second call goes on.
+func tellBatch(t testing.TB, log events.Log, total, rows int) *batchStory {
+	t.Helper()
+	const atOnce, between = 16, 240 * time.Millisecond
+	s := newBatchStory(t, log)
+	moment := time.Now().UTC().Add(-time.Duration(rows) * between)
+	begun := moment
+	start := events.BatchStarted{
+		Input: "/data/jobs/questions.jsonl", Output: "/data/jobs/answers.jsonl", Team: "trip", Models: []string{"sim/large", "sim/small"}, Rows: total,
+		Concurrency: atOnce, MaxCostUSD: 1.5, Simulated: true, Owner: "host:1",
+	}
+	s.then(moment, start,
+		events.BatchRowRejected{Row: rowID(7), Index: 7, Line: 8, Code: "invalid_row", Message: `"request" is missing or empty`},
+		events.BatchRowRejected{Row: rowID(99), Index: 99, Line: 100, Code: "invalid_row", Message: "column 17: the JSON ends too early"},
+	)
+	var under []int
+	open := map[int]*script{}
+	for i := range rows {
+		if i == 7 || i == 99 {
+			continue
+		}
+		moment = moment.Add(between/2 + time.Duration(i*7919%240)*time.Millisecond)
+		open[i] = s.begin(moment, i, fmt.Sprintf("Plan three days in %s for two people who walk a lot and eat no meat", cities[i%len(cities)]))
+		if under = append(under, i); len(under) > atOnce {
+			at := i * 31 % len(under)
+			row := under[at]
+			under = append(under[:at:at], under[at+1:]...)
+			status, code, reason := howItEnded(row)
+			s.end(open[row], moment, row, status, code, reason)
+		}
+		if i%8 == 0 {
+			s.then(moment, events.BatchProgress{BatchFigures: s.busy(moment, moment.Sub(begun), total, under, open)})
+		}
+		if i == rows/2 {
+			begun = moment
+			s.then(moment, events.BatchEnded{BatchFigures: s.now(moment.Sub(begun)+time.Second, total), Status: events.StatusSuspended, Reason: "interrupted", Left: total - s.figures.Done})
+			start.Resumed, start.Owner = true, "host:2"
+			s.then(moment.Add(time.Second), start)
+		}
+	}
+	return s
+}
+
+var cities = []string{"Kyoto", "Nara", "Osaka", "Kanazawa", "Matsumoto", "Takayama", "Hiroshima"}
+
+// howItEnded has one row in twelve end badly.
+func howItEnded(row int) (status events.Status, code, reason string) {
+	switch row % 37 {
+	case 3:
+		return events.StatusFailed, "rate_limited", "the facilitator could not answer: refused 6 times with 429, the last time after 40 seconds of patience"
+	case 20:
+		return events.StatusDegraded, "max_tokens", "tasks 3 and 5 stayed open: the limit of tokens was met"
+	case 29:
+		return events.StatusFailed, "auth", "the endpoint refused the key"
+	}
+	return events.StatusCompleted, "", ""
+}
+
+// busy are the figures of a batch under way, with rows and endpoints.
+func (s *batchStory) busy(moment time.Time, elapsed time.Duration, total int, under []int, open map[int]*script) events.BatchFigures {
+	f := s.now(elapsed+time.Second, total)
+	for _, row := range under[:min(3, len(under))] {
+		f.Slowest = append(f.Slowest, events.BatchRowUnderWay{
+			Row: rowID(row), Index: row, Run: open[row].run, ElapsedMS: moment.Sub(open[row].moment).Milliseconds(), Doing: "Food writes; Logistics waits to try again: 429 from the endpoint",
+		})
+	}
+	f.Limiters = []events.BatchLimiter{
+		{Endpoint: "large", Limit: 32, InFlight: 27, Waiting: 4, RequestsPerMinute: 600, TokensPerMinute: 200_000, HeldBackMS: 40_000}, {Endpoint: "small", Limit: 4, InFlight: 4, Waiting: 9},
+	}
+	return f
+}

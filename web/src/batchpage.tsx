@@ -7,7 +7,7 @@ import type { Batch } from "./batch";
 import { batchStatus, type BatchView } from "./batchview";
 import { ChartPane } from "./chartpane";
 import { tick } from "./clock";
-import type { BatchCause, BatchLimiter, BatchRowUnderWay } from "./events";
+import type { BatchCause, BatchLimiter, BatchRowUnderWay, BatchSummary } from "./events";
 import { count, duration, exact, line, money, plural, rate, status, tokens } from "./format";
 import { batchName, ConnectionNotice, Parts, rowsDone, StatusMark } from "./parts";
 import { Rows } from "./rowspane";
@@ -109,8 +109,15 @@ function Notice({ view, batch }: { view: BatchView; batch: Batch }) {
   if (s.status === "suspended") return <p class="notice person">{reason || "Suspended."}{batch.ended && batch.ended.left > 0 ? ` ${plural(batch.ended.left, "row is", "rows are")} left.` : ""} {again}</p>;
   if (s.status === "failed") return <p class="notice failure">Failed. {reason}</p>;
   if (s.status === "running" && reason) return <p class="notice person">No more rows are started. {reason} Those under way come to rest.</p>;
-  if (s.status === "degraded") return <p class="notice person">{reason} {plural(s.failed, "row")} failed, {plural(s.degraded, "is", "are")} degraded. The same command with --retry-failed tries them anew.</p>;
+  if (s.status === "degraded") return <p class="notice person">{reason} {bad(s)} The same command with --retry-failed tries them anew.</p>;
   return <p class="notice" hidden />;
+}
+
+function bad(s: BatchSummary): string {
+  const parts = [];
+  if (s.failed) parts.push(plural(s.failed, "row") + " failed");
+  if (s.degraded) parts.push(plural(s.degraded, "row is", "rows are") + " degraded");
+  return parts.join(", ") + ".";
 }
 
 function sentence(text: string): string {

@@ -105,8 +105,7 @@ export class BatchRows {
     const kept = this.list.slice(first).filter((old) => !known.has(old.run));
     for (const old of kept) if (!until || before(old, until)) old.gone = true;
     this.replace(this.list.slice(0, first).filter((old) => !known.has(old.run)).concat(merged(fresh, kept)));
-    if (!page.more) this.more = false;
-    else if (this.list[this.list.length - 1].run === until?.run) this.more = true;
+    if (until && this.list[this.list.length - 1].run === until.run) this.more = true;
   }
 
   // settle drops the rows that fit no more.
@@ -144,10 +143,15 @@ export class BatchRows {
 function row(run: RunSummary): Row {
   return {
     run: run.run_id, row: run.batch?.row_id ?? "", index: run.batch?.index ?? 0, attempt: run.batch?.attempt ?? 0, status: run.status,
-    request: line(run.request, 200), text: line(run.reason || run.answer || "", 200),
+    request: line(run.request, 200), text: line(run.reason || plain(run.answer ?? ""), 200),
     started: Date.parse(run.started_at), updated: Date.parse(run.updated_at),
     tokens: run.usage.input_tokens + run.usage.output_tokens, cost: run.cost_usd, gone: false,
   };
+}
+
+// plain leaves out the marks of Markdown that a line of text needs least.
+function plain(markdown: string): string {
+  return markdown.slice(0, 500).replace(/\*\*|`|^#+ /gm, "");
 }
 
 // before is the order of the rows: ids of runs sort as they do.

@@ -6,7 +6,7 @@ export interface Interval {
   // from and to are in milliseconds of the time that the batch was driven.
   from: number;
   to: number;
-  // rows that ended in the interval, by how; between two samples they are taken to have
+  // rows that ended in the interval, by how. Before a sample they are taken to have
   // ended evenly, so these are no whole numbers.
   completed: number;
   degraded: number;
@@ -23,6 +23,10 @@ export interface Chart {
   // goes on, so that not every new one moves all others.
   slots: number;
 }
+
+// sampleMs is how often a batch says where it stands while anything changes: what a
+// sample tells happened so shortly before it.
+const sampleMs = 2000;
 
 const widths = [2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 43_200, 86_400].map((s) => s * 1000);
 
@@ -41,8 +45,10 @@ export function intervals(samples: Sample[], most: number, going: boolean): Char
   for (let i = 0; i < samples.length; i++) {
     const b = samples[i];
     const a = samples[i - 1] ?? { ...b, completed: 0, degraded: 0, failed: 0, tokens: 0 };
-    for (let at = place(a.at); at <= place(b.at); at++) {
-      const part = b.at > a.at ? (Math.min(b.at, list[at].to) - Math.max(a.at, list[at].from)) / (b.at - a.at) : at === place(b.at) ? 1 : 0;
+    const since = Math.max(a.at, b.at - sampleMs);
+    for (let at = place(a.at); at < place(since); at++) list[at].cost = a.cost;
+    for (let at = place(since); at <= place(b.at); at++) {
+      const part = b.at > since ? (Math.min(b.at, list[at].to) - Math.max(since, list[at].from)) / (b.at - since) : at === place(b.at) ? 1 : 0;
       // A retry takes failed rows back: what was counted then is not counted off now.
       list[at].completed += part * Math.max(0, b.completed - a.completed);
       list[at].degraded += part * Math.max(0, b.degraded - a.degraded);

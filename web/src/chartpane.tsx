@@ -6,7 +6,7 @@ import { param } from "./address";
 import type { Batch, Sample } from "./batch";
 import type { BatchView } from "./batchview";
 import { intervals, rowsOf, type Chart, type Interval } from "./chart";
-import { count, duration, money, plural, precise, tokens } from "./format";
+import { count, duration, money, plural, tokens } from "./format";
 import { toggle } from "./keys";
 import { theme } from "./theme";
 
@@ -140,6 +140,11 @@ const axisHeight = 16;
 const share = 0.66;
 const gap = 6;
 
+// markPixels is how far apart the times on the axis are at least, steps by how many
+// intervals they may be.
+const markPixels = 70;
+const steps = [1, 2, 3, 5, 6, 10, 15, 30, 45];
+
 function paint(canvas: HTMLCanvasElement, chart: Chart, head: Batch): void {
   const ratio = window.devicePixelRatio || 1;
   const [width, height] = [canvas.clientWidth, canvas.clientHeight];
@@ -194,15 +199,11 @@ function axis(c: CanvasRenderingContext2D, chart: Chart, head: Batch, width: num
     for (let y = 0; y < bottom; y += 6) c.fillRect(x, y, 1, 3);
   }
   c.fillStyle = color("--quiet");
-  const marks = Math.max(2, Math.floor(width / 110));
-  let before = "";
-  for (let i = 0; i <= marks; i++) {
-    const at = (i / marks) * drawn;
-    const text = drawn < 10_000 ? precise(at) : duration(at);
-    if (text === before) continue;
-    before = text;
-    c.textAlign = i === 0 ? "left" : i === marks ? "right" : "center";
-    c.fillText(text, (i / marks) * width, height - 3);
+  const apart = steps.find((n) => (n * width) / chart.slots >= markPixels) ?? chart.slots;
+  for (let i = 0; i * apart <= chart.slots; i++) {
+    const x = ((i * apart) / chart.slots) * width;
+    c.textAlign = i === 0 ? "left" : x > width - markPixels / 2 ? "right" : "center";
+    c.fillText(duration(i * apart * chart.widthMs), x, height - 3);
   }
   c.textAlign = "left";
 }

@@ -6,7 +6,7 @@ import { go, param, runLink, setParams } from "./address";
 import type { Row } from "./batchrows";
 import type { BatchView } from "./batchview";
 import { tick } from "./clock";
-import { count, duration, exact, money, plural, status, tokens } from "./format";
+import { count, duration, exact, money, plural, precise, status, tokens } from "./format";
 import { over } from "./fold";
 import { StatusFilter } from "./listing";
 import { StatusMark } from "./parts";
@@ -38,10 +38,14 @@ const nearEnd = 60;
 const seen = { first: 0, last: 0, at: 0 };
 
 function look(view: BatchView): void {
-  if (seen.last >= view.rows.list.length - nearEnd && view.rows.more) void view.rows.extend();
-  else if (view.running() && Date.now() - seen.at >= refreshMs) {
+  const rows = view.rows;
+  const near = seen.last >= rows.list.length - nearEnd;
+  if (near && rows.more) {
+    void rows.extend();
+  } else if (view.running() && Date.now() - seen.at >= refreshMs) {
     seen.at = Date.now();
-    void view.rows.refresh(seen.first, seen.last);
+    rows.more ||= near; // rows may have begun behind the last
+    void rows.refresh(seen.first, seen.last);
   }
 }
 
@@ -53,10 +57,12 @@ export function Rows({ view }: { view: BatchView }) {
   useEffect(() => {
     rows.set(wanted, search, selected);
   }, [rows, wanted, search]);
-  // The last looks are after the end: a row may have ended with the batch.
   useEffect(() => look(view), [tick.value, rows.changed.value]);
+  // The last look is after the end: rows may have begun and ended since the one before.
   useEffect(() => {
-    if (!view.running()) void rows.refresh(seen.first, seen.last);
+    if (view.running() || rows.list.length === 0) return;
+    rows.more = true;
+    void rows.refresh(seen.first, seen.last);
   }, [view.head.summary.status]);
   const gone = rows.goneRows;
   const choose = (run: string) => setParams({ sel: run });
@@ -113,7 +119,7 @@ function Cells({ row, view, choose }: { row: Row; view: BatchView; choose: (run:
         <span class="request">{row.request}</span>
         <span class={"text " + (over(row.status) && row.status !== "completed" ? is.tone : "")}>{row.text}</span>
       </span>
-      <span role="gridcell" class="num duration" title={exact(new Date(row.started).toISOString())}>{duration(end - row.started)}</span>
+      <span role="gridcell" class="num duration" title={exact(new Date(row.started).toISOString())}>{going ? duration(end - row.started) : precise(end - row.started)}</span>
       <span role="gridcell" class="num tokens">{tokens(row.tokens)}</span>
       <span role="gridcell" class="num cost">{money(row.cost)}</span>
       <span role="gridcell" class="num retry" title={row.attempt ? plural(row.attempt, "retry", "retries") : undefined}>{row.attempt || ""}</span>
