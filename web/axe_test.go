@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
@@ -34,11 +35,7 @@ func TestAccessibility(t *testing.T) {
 	log, run := simulated(t, "trip", sim.Options{})
 	server := serve(t, web.Config{Log: log, Runs: newSimRuns(t, log, sim.Options{})})
 	b := browse(t)
-	views := []struct {
-		name, hash string
-		ready      string
-		keys       []string
-	}{
+	accessible(b, server, []pageView{
 		{"list", "/", `document.querySelector('.runs a')`, nil},
 		{"list-nothing", "/?q=nothing", `document.querySelector('.empty')`, nil},
 		{"run", "/runs/" + string(run.Run), statusOver, nil},
@@ -46,7 +43,22 @@ func TestAccessibility(t *testing.T) {
 		{"run-filtered", "/runs/" + string(run.Run) + "?find=nothing&at=1", `document.querySelector('.log .empty')`, nil},
 		{"run-unknown", "/runs/none", `document.querySelector('main h1')`, nil},
 		{"help", "/", `document.querySelector('.runs a')`, []string{"?"}},
-	}
+	})
+	b.press(kb.Escape)
+	js[bool](b, `(document.querySelector('main').append(document.createElement('img')), true)`)
+	require.Contains(t, violations(b), "image-alt", "what is wrong is found")
+}
+
+// pageView is something that the page shows, once ready is true and keys are pressed.
+type pageView struct {
+	name, hash, ready string
+	keys              []string
+}
+
+// accessible looks at views in light and dark, wide and on a phone, with axe-core, and
+// at whether they fit the screen.
+func accessible(b *tab, server *served, views []pageView) {
+	b.t.Helper()
 	for _, size := range []struct {
 		name          string
 		width, height int64
@@ -65,15 +77,51 @@ func TestAccessibility(t *testing.T) {
 				b.press(view.keys...)
 				name := fmt.Sprintf("%s-%s-%s", view.name, size.name, scheme)
 				b.shot(name)
-				require.Equal(t, "[]", violations(b), name)
+				require.Equal(b.t, "[]", violations(b), name)
 				wide := js[bool](b, `document.documentElement.scrollWidth > innerWidth`)
-				require.False(t, wide, "%s: nothing scrolls sideways", name)
+				require.False(b.t, wide, "%s: nothing scrolls sideways", name)
 			}
 		}
 	}
-	b.press(kb.Escape)
-	js[bool](b, `(document.querySelector('main').append(document.createElement('img')), true)`)
-	require.Contains(t, violations(b), "image-alt", "what is wrong is found")
+}
+
+// Proves R71: nor does it in the views of batches, in every state that one can be in.
+func TestAccessibilityOfBatches(t *testing.T) {
+	if _, err := os.Stat("node_modules/axe-core"); err != nil {
+		t.Skip("web/node_modules is not there: `npm ci` in web brings axe-core")
+	}
+	if raceDetector {
+		t.Skip("the page is what is looked at, and it knows no race detector")
+	}
+	log := events.NewMemory()
+	degraded := tellBatch(t, log, 300, 300)
+	now := time.Now().UTC()
+	degraded.then(now, events.BatchEnded{BatchFigures: degraded.now(time.Minute, 300), Status: events.StatusDegraded})
+	suspended := tellBatch(t, log, 1000, 200)
+	suspended.then(now, events.BatchEnded{BatchFigures: suspended.now(time.Minute, 1000), Status: events.StatusSuspended, Reason: "the bound of $1.50 was met", Left: 816})
+	interrupted := tellBatch(t, log, 400, 120)
+	require.NoError(t, log.Release(t.Context(), interrupted.key, interrupted.epoch))
+	running := tellBatch(t, log, 1000, 640)
+	server := serve(t, web.Config{Log: log})
+	b := browse(t)
+	path := func(s *batchStory) string { return "/batches/" + string(s.id) }
+	rows := batchRow + ` > 5`
+	accessible(b, server, []pageView{
+		{"batches", "/batches", `document.querySelectorAll('.batches li').length === 4`, nil},
+		{"batch-running", path(running), rows, nil},
+		{"batch-looked-into", path(running) + "?at=40&table=1&status=failed", rows, []string{"r", kb.ArrowDown, kb.ArrowDown}},
+		{"batch-degraded", path(degraded), rows, nil},
+		{"batch-suspended", path(suspended), rows, nil},
+		{"batch-interrupted", path(interrupted), rows + ` && document.querySelector('.head .status').innerText.includes('interrupted')`, nil},
+		{"batch-filtered", path(running) + "?q=nothing", `document.querySelector('.batch-rows .empty')?.innerText.includes('No row fits')`, nil},
+		{"batch-unknown", "/batches/none", `document.querySelector('main h1')?.innerText === 'This batch cannot be shown'`, nil},
+		{"batches-nothing", "/batches?q=nothing", `document.querySelector('.empty')`, nil},
+	})
+	b.open(server.url("/#/batches"))
+	b.wait(`document.querySelectorAll('.batches li').length === 4`)
+	for _, words := range []string{"running", "interrupted", "suspended", "degraded", "the bound of $1.50 was met", "Its process is gone. The same command again goes on.", "rows/s", "left"} {
+		require.Contains(t, b.text(".batches"), words)
+	}
 }
 
 // Every status and state of the list, to be looked at and to be read by machines.
