@@ -38,7 +38,7 @@ export function BatchPage({ view }: { view: BatchView }) {
       <ChartPane view={view} />
       <div class="side">
         {batch.summary.status === "running" && <UnderWay view={view} batch={batch} />}
-        {batch.summary.status === "running" && <Limiters view={view} limiters={batch.summary.limiters ?? []} />}
+        {batch.summary.status === "running" && !view.interrupted() && <Limiters view={view} limiters={batch.summary.limiters ?? []} />}
         <Causes batch={batch} />
         {batch.rejected.length > 0 && <RejectedRows batch={batch} />}
       </div>
@@ -64,8 +64,8 @@ function Head({ view, batch }: { view: BatchView; batch: Batch }) {
         <StatusMark is={batchStatus(s, view.interrupted())} live />
         <span class="done">{rowsDone(s)}</span>
         <span class="rate">{rate(s.rows_per_second)}</span>
-        {s.status === "running" && <span class="left">{s.left_ms ? `${duration(Math.max(0, s.left_ms - since))} left` : "time left unknown"}</span>}
-        <time class="elapsed" title={`this call; the batch began ${exact(s.started_at)}`} dateTime={s.started_at}>{duration(s.elapsed_ms + since)}{s.status === "running" ? " elapsed" : ""}</time>
+        {s.status === "running" && !view.interrupted() && <span class="left">{s.left_ms ? `${duration(Math.max(0, s.left_ms - since))} left` : "time left unknown"}</span>}
+        <time class="elapsed" title={`this call; the batch began ${exact(s.started_at)}`} dateTime={s.started_at}>{duration(s.elapsed_ms + since)}{s.status === "running" && !view.interrupted() ? " elapsed" : ""}</time>
         <span class="tokens">{tokens(s.tokens)}{call.max_tokens ? ` of ${tokens(call.max_tokens)}` : ""}</span>
         <Cost batch={batch} />
       </div>
@@ -133,7 +133,7 @@ function UnderWay({ view, batch }: { view: BatchView; batch: Batch }) {
   const slowest = batch.summary.slowest ?? [];
   return (
     <section class="pane under-way" aria-labelledby="under-way-title">
-      <h2 id="under-way-title">Longest under way <span class="num">of {count(batch.summary.running)}</span></h2>
+      <h2 id="under-way-title">{view.interrupted() ? "Were under way" : "Longest under way"} <span class="num">of {count(batch.summary.running)}</span></h2>
       {slowest.length === 0 ? <p class="empty">No row is under way.</p> : <ul>{slowest.map((row) => <RowUnderWay key={row.run_id} row={row} since={since} />)}</ul>}
     </section>
   );
