@@ -163,6 +163,7 @@ func TestFollowABatch(t *testing.T) {
 	require.Contains(t, b.text(".rejected"), rowID(7))
 	b.wait(`document.querySelector('.causes')?.innerText.includes('this cannot be asked')`)
 	b.wait(batchRow + ` > 5`)
+	b.wait(`document.querySelector('#rows-title .num').innerText === '46'`) // those under way, too
 	b.shot("batch-live")
 
 	// A row under way leads to its run, and that back.
@@ -185,6 +186,7 @@ func TestFollowABatch(t *testing.T) {
 	report := end()
 	require.Equal(t, []int{60, 55, 5, 0}, []int{report.Rows, report.Completed, report.Failed, report.Left})
 	b.wait(`(` + batchState + `).includes('degraded') && document.querySelector('.head .done').innerText === '60/60 rows'`)
+	b.wait(`document.querySelector('#rows-title .num').innerText === '59'`)
 	b.wait(`[...document.querySelectorAll('#batch-rows .row .status')].every((s) => !s.innerText.includes('running'))`)
 	require.Contains(t, b.text(".notice"), "5 rows failed. The same command with --retry-failed tries them anew.")
 	b.shot("batch-done")
@@ -221,5 +223,28 @@ func TestFollowABatch(t *testing.T) {
 	b.wait(`document.querySelector('.batches .status')?.innerText.includes('degraded')`)
 	b.press("g")
 	b.wait(`document.querySelector('.runs .of')?.innerText.includes('row q-')`)
+	b.clean()
+}
+
+// Proves R71, R73: a batch whose process is killed shows as interrupted, though no event
+// tells so, and as running again once it is taken up.
+func TestBatchIsInterrupted(t *testing.T) {
+	log := events.NewMemory()
+	s := tellBatch(t, log, 400, 120)
+	server := serve(t, web.Config{Log: log})
+	b := browse(t)
+	b.open(server.url("/#/batches/" + string(s.id)))
+	b.wait(`(` + batchState + `).includes('running') && document.querySelector('.head').innerText.includes('held by host:1')`)
+	require.NoError(t, log.Release(t.Context(), s.key, s.epoch))
+	b.wait(`(` + batchState + `).includes('interrupted')`)
+	require.Contains(t, b.text(".notice"), "its process is gone")
+	require.Contains(t, b.text(".notice"), "The same command again goes on.")
+	require.NotContains(t, b.text(".head"), "left")
+	var err error
+	s.epoch, err = log.Claim(t.Context(), s.key, "host:3", false)
+	require.NoError(t, err)
+	s.then(time.Now().UTC(), events.BatchStarted{Input: "questions.jsonl", Output: "answers.jsonl", Team: "trip", Rows: 400, Concurrency: 16, Resumed: true})
+	b.wait(`(` + batchState + `).includes('running') && document.querySelector('.head').innerText.includes('call 3')`)
+	require.NotContains(t, b.text(".notice"), "gone")
 	b.clean()
 }

@@ -19,9 +19,10 @@ const askTicks = 5;
 
 export function BatchPage({ view }: { view: BatchView }) {
   view.watch();
+  useEffect(() => void view.ask(), [view, view.head.calls.length, view.running()]);
   useEffect(() => {
-    if (view.held.peek() === null || (view.running() && tick.value % askTicks === 0)) void view.ask();
-  }, [view, tick.value, view.running()]);
+    if (view.running() && tick.value % askTicks === 0) void view.ask();
+  }, [view, tick.value]);
   const batch = view.shown();
   if (batch.calls.length === 0) {
     return (
