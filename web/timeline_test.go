@@ -141,7 +141,7 @@ func TestLanesOfFailedAttempts(t *testing.T) {
 		"dispatch 2000-16000 d2", "waiting 8000-9000 d2.1", "retry 9000-11000 d2.1", "first 11000-11500 d2.1", "tokens 11500-15000 d2.1",
 	}, brief("sights"))
 	require.Equal(t, []string{
-		"waits 2000-17000 for the specialists",
+		"waits 2000-17000 ",
 		"waiting 100-600 f.1", "first 600-900 f.1", "tokens 900-2000 f.1",
 		"retry 17000-18500 f.2, 68 earlier attempts",
 		"failed 18500-18600 f.2 try 69: timeout, no answer", "retry 18600-19000 after f.2 try 69: timeout, no answer",
@@ -245,7 +245,7 @@ func TestTimelineShowsFailedAttempts(t *testing.T) {
 		{11_500, 1, "to the first token d1.1, 1.0 s"},
 		{13_000, 1, "tokens d1.1, 2.0 s"},
 		{16_000, 1, "tool search, 1.0 s"},
-		{10_000, 0, "waits for specialists for the specialists, 15.0 s"},
+		{10_000, 0, "waits for specialists, 15.0 s"},
 		{10_000, 2, "waiting to retry d2.1, 2.0 s"},
 	} {
 		require.Equal(t, want.title, b.title(want.ms/20_000, want.lane))

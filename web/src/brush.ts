@@ -53,7 +53,7 @@ export class Brush {
   private redraw: (() => void) | null = null;
 
   draw(canvas: HTMLCanvasElement, p: Picture): void {
-    const key = [p.key, canvas.clientWidth, canvas.clientHeight, matchMedia("(prefers-color-scheme: dark)").matches].join();
+    const key = [p.key, canvas.clientWidth, canvas.clientHeight].join();
     this.redraw = () => {
       this.drawn = key;
       const begun = performance.now();

@@ -8,7 +8,7 @@ import type { BatchView } from "./batchview";
 import { intervals, rowsOf, type Chart, type Interval } from "./chart";
 import { count, duration, money, plural, tokens } from "./format";
 import { toggle } from "./keys";
-import { theme } from "./theme";
+import { dark } from "./theme";
 
 // slots is how many intervals are drawn at most, tableRows how many are told.
 const slots = 90;
@@ -58,19 +58,12 @@ function told(i: Interval): string {
 function Picture({ view, head, chart }: { view: BatchView; head: Batch; chart: Chart }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const draw = useRef(() => {});
-  const dark = matchMedia("(prefers-color-scheme: dark)").matches;
   draw.current = () => canvas.current && paint(canvas.current, chart, head);
-  useEffect(() => draw.current(), [chart, theme.value, dark]);
+  useEffect(() => draw.current(), [chart, dark.value]);
   useEffect(() => {
     const observer = new ResizeObserver(() => draw.current());
     observer.observe(canvas.current!);
-    const scheme = matchMedia("(prefers-color-scheme: dark)");
-    const again = () => draw.current();
-    scheme.addEventListener("change", again);
-    return () => {
-      observer.disconnect();
-      scheme.removeEventListener("change", again);
-    };
+    return () => observer.disconnect();
   }, []);
   const drawn = chart.slots * chart.widthMs;
   const under = (event: MouseEvent): number => {

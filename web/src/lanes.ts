@@ -55,7 +55,7 @@ export class Lanes {
         this.facilitator = env.data.agents?.[0]?.id ?? "";
         break;
       case "agent_started":
-        if (this.dispatches.size === 0 && this.facilitator) this.begin(waits, this.facilitator, "waits", at, env.seq, "for the specialists");
+        if (this.dispatches.size === 0 && this.facilitator) this.begin(waits, this.facilitator, "waits", at, env.seq, "");
         this.dispatches.add(dispatch);
         this.begin(dispatch, env.data.agent, "dispatch", at, env.seq, dispatch);
         break;

@@ -20,6 +20,8 @@ interface Line {
   doing: string;
   since: number;
   tail: string;
+  // why is what holds the agent up; it then stands in the place of the tail.
+  why?: string;
   tone: string;
   // stream is what the agent writes, where that can be seen.
   stream?: Stream;
@@ -44,7 +46,8 @@ export function Now({ view, run }: { view: RunView; run: Run }) {
               <Who line={l} name={run.name(l.agent)} open={open.includes(l.agent)} />
               <span class="doing">{l.doing}</span>
               <span class="num">{l.since > 0 ? duration(now - l.since) : ""}</span>
-              {l.stream && open.includes(l.agent) ? <Streaming stream={l.stream} name={run.name(l.agent)} /> : <span class="tail">{l.tail}</span>}
+              {l.why && <span class="tail why" title={l.why}>{l.why}</span>}
+              {l.stream && open.includes(l.agent) ? <Streaming stream={l.stream} name={run.name(l.agent)} /> : !l.why && <span class="tail">{l.tail}</span>}
             </li>
           ))}
         </ul>
@@ -98,11 +101,12 @@ function Streaming({ stream, name }: { stream: Stream; name: string }) {
 function fromLive(a: LiveAgent, stream: Stream | undefined, run: Run, now: number): Line {
   const tone = a.phase === "retrying" ? "failure" : a.phase === "writing" || a.phase === "thinking" ? "active" : "quiet";
   let doing = Object.hasOwn(words, a.phase) ? words[a.phase] : a.phase;
-  if (a.phase === "retrying" && a.retry_at) doing = `retry in ${duration(Date.parse(a.retry_at) - now)}` + (a.retry_reason ? `: ${line(a.retry_reason, 80)}` : "");
+  if (a.phase === "retrying" && a.retry_at) doing = `retry in ${duration(Date.parse(a.retry_at) - now)}`;
   if (a.phase === "tools" && a.agent === run.started.agents?.[0]?.id) doing = "waiting for the specialists";
   if ((a.attempt ?? 1) > 1 && a.phase !== "retrying") doing += ` (try ${a.attempt})`;
   const tail = a.stream?.length && a.phase !== "tools" && a.phase !== "queued" ? stream?.line ?? "" : "";
-  return { key: liveKey(a), agent: a.agent, doing, since: Date.parse(a.since), tail, tone, stream };
+  const why = a.phase === "retrying" ? line(a.retry_reason ?? "", 160) : "";
+  return { key: liveKey(a), agent: a.agent, doing, since: Date.parse(a.since), tail, why, tone, stream };
 }
 
 // fromFacts is what the log says of who is at work: for replays and runs that

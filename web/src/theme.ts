@@ -1,6 +1,6 @@
 // Light or dark as the system has it, unless the reader chose.
 
-import { effect, signal } from "@preact/signals";
+import { computed, effect, signal } from "@preact/signals";
 
 type Theme = "system" | "light" | "dark";
 
@@ -14,6 +14,13 @@ function stored(): Theme {
 }
 
 export const theme = signal<Theme>(stored());
+
+const scheme = matchMedia("(prefers-color-scheme: dark)");
+const systemDark = signal(scheme.matches);
+scheme.addEventListener("change", () => (systemDark.value = scheme.matches));
+
+// dark is what is shown: canvases are drawn anew when it changes.
+export const dark = computed(() => (theme.value === "system" ? systemDark.value : theme.value === "dark"));
 
 effect(() => {
   if (theme.value === "system") delete document.documentElement.dataset.theme;

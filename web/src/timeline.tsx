@@ -11,7 +11,7 @@ import type { Lane, Stretch, Work } from "./lanes";
 import type { RunView } from "./run";
 import type { Scale } from "./scale";
 import { Scrubber } from "./scrubber";
-import { theme } from "./theme";
+import { dark } from "./theme";
 
 // maxHeight is how high the lanes may become, in pixels: more are scrolled to.
 const maxHeight = 190;
@@ -43,7 +43,7 @@ export function Timeline({ view, run }: { view: RunView; run: Run }) {
   const brush = useRef<Brush | null>(null);
   brush.current ??= new Brush();
   useEffect(() => {
-    const key = [view.events.length, from, to, now, under.map(([, s]) => s.work + s.label).join(), theme.value, top, all.length].join();
+    const key = [view.events.length, from, to, now, under.map(([, s]) => s.work + s.label).join(), dark.value, top, all.length].join();
     brush.current!.draw(canvas.current!, { lanes, cut, scale, from, to, start: view.lanes.start, now, under, key });
   });
   useEffect(() => () => brush.current!.stop(), []);
@@ -129,7 +129,7 @@ function Legend() {
 function told(s: Stretch, now: number): string {
   if (s.seq === 0 && s.work === "retry") return s.label;
   if (s.work === "refused") return "✗ " + s.label;
-  return `${words[s.work]} ${s.label}, ${precise((s.end || now) - s.start)}`;
+  return `${[words[s.work], s.label].filter(Boolean).join(" ")}, ${precise((s.end || now) - s.start)}`;
 }
 
 function summary(run: Run, view: RunView): string {
