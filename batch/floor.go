@@ -118,13 +118,14 @@ func (f *floor) guarded(ctx context.Context, row *Row) (out *Output, err error) 
 // tell keeps the journal until the rows have ended. What it cannot write breaks the
 // batch, as a failing store does.
 func (f *floor) tell(ctx context.Context, ended <-chan struct{}) {
-	ticker := time.NewTicker(progressInterval)
-	defer ticker.Stop()
+	begun, next := time.Now(), time.NewTimer(progressInterval)
+	defer next.Stop()
 	for {
 		select {
 		case <-ended:
 			return
-		case <-ticker.C:
+		case <-next.C:
+			next.Reset(interval(time.Since(begun)))
 		}
 		if err := f.batch.journal.progress(ctx); err != nil {
 			f.fail(err)

@@ -15,9 +15,13 @@ import (
 
 const (
 	// progressInterval is how often a batch under way writes down where it stands: often
-	// enough that one who watches from elsewhere sees it move, and a day of it takes some
-	// 40 MB, little beside the runs of a day.
+	// enough that one who watches from elsewhere sees it move. A batch that goes on for
+	// long moves slowly, so the interval grows with its time, up to maxInterval: a page
+	// that shows it reads what was written, and a day of it is some 10,000 events.
 	progressInterval = 2 * time.Second
+	maxInterval      = 10 * time.Second
+	// intervalShare is the part of the time so far that an interval may take.
+	intervalShare = 300
 	// maxNamed bounds the rejected rows that one call of a batch names: somebody looks at
 	// the first of them. All are counted among the causes, and the output has them all.
 	maxNamed = 1000
@@ -139,6 +143,12 @@ func (j *journal) reject(bad *RowError) {
 	j.rejected = append(j.rejected, events.BatchRowRejected{
 		Row: bad.ID, Index: bad.Index, Line: bad.Line, Code: bad.Kind, Message: clip(bad.Message, messageBytes),
 	})
+}
+
+// interval is the time to the next progress of a batch that has been under way for so
+// long.
+func interval(elapsed time.Duration) time.Duration {
+	return min(max(elapsed/intervalShare, progressInterval), maxInterval)
 }
 
 // progress writes where the batch stands, if anything but the time has changed.

@@ -169,6 +169,33 @@ func TestProgressIsWrittenWhereSomethingChanges(t *testing.T) {
 	})
 }
 
+// A batch of a day does not fill its thread.
+func TestProgressOfALongBatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log, moved := events.NewMemory(), 0
+		c := batch.Config{Runner: newRunner(t, log, slow{sim.New(sim.Options{}), time.Hour}), Team: solo(t), Solo: true, Concurrency: 1, RowTimeout: 2 * time.Hour}
+		c.Limiters = func() []llm.LimiterState {
+			moved++
+			return []llm.LimiterState{{Endpoint: "sim", Limit: 1 << 30, InFlight: moved}}
+		}
+		b, err := batch.New(c)
+		require.NoError(t, err)
+		_, err = b.Run(t.Context(), func(yield func(batch.Row, error) bool) {
+			for hour := range 24 {
+				if !yield(batch.Row{Request: "one more", Index: hour}, nil) {
+					return
+				}
+			}
+		}, discard)
+		require.NoError(t, err)
+		_, envs := onlyBatch(t, log)
+		require.Greater(t, len(envs), 8000)
+		require.Less(t, len(envs), 10_500)
+		require.Equal(t, 2*time.Second, envs[2].Time.Sub(envs[1].Time))
+		require.Equal(t, 10*time.Second, envs[8001].Time.Sub(envs[8000].Time))
+	})
+}
+
 // A batch says in what order it ended, and why rows are left.
 func TestHowABatchEnded(t *testing.T) {
 	for name, test := range map[string]struct {
