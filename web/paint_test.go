@@ -18,42 +18,60 @@ import (
 
 // paints are the times of a page since its address was entered, in milliseconds:
 // when its script was there, when anything was painted, and when the first thing
-// worth reading was; work is what the page's main thread had to do until then.
+// worth reading was.
 type paints struct {
-	script, first, useful, work float64
+	script, first, useful float64
 }
 
 func (p paints) String() string {
-	return fmt.Sprintf("script there after %.0f ms, first paint after %.0f ms, first useful paint after %.0f ms with %.0f ms of the processor", p.script, p.first, p.useful, p.work)
+	return fmt.Sprintf("script there after %.0f ms, first paint after %.0f ms, first useful paint after %.0f ms", p.script, p.first, p.useful)
 }
 
-// paintTimes loads an address in a new tab; useful is what the reader came for.
+// watchPaint has the browser note when what the reader came for is painted, and mark
+// that it is there.
+func (b *tab) watchPaint(useful string) {
+	b.before(fmt.Sprintf(`addEventListener('DOMContentLoaded', () => new MutationObserver((_, observer) => {
+		const found = document.querySelector(%q);
+		if (!found?.textContent) return;
+		observer.disconnect();
+		performance.mark('there');
+		for (const el of [found, ...found.querySelectorAll('*')]) el.setAttribute('elementtiming', 'useful');
+	}).observe(document.body, {subtree: true, childList: true, characterData: true}));
+	window.painted = new Promise((done) => new PerformanceObserver((list) => done(list.getEntries()[0].renderTime)).observe({type: 'element'}));`, useful))
+}
+
+// paintTimes loads an address in a new tab.
 func paintTimes(t *testing.T, address, useful string) paints {
 	t.Helper()
-	const mark = "useful"
 	b := browse(t)
-	b.before(fmt.Sprintf(`addEventListener('DOMContentLoaded', () => new MutationObserver((_, observer) => {
-		if (!document.querySelector(%q)?.textContent) return;
-		observer.disconnect();
-		requestAnimationFrame(() => setTimeout(() => performance.mark(%q)));
-	}).observe(document.body, {subtree: true, childList: true, characterData: true}))`, useful, mark))
+	b.watchPaint(useful)
+	b.open(address)
+	times := js[[]float64](b, `painted.then((useful) => [performance.getEntriesByType('resource').find((e) => e.name.endsWith('app.js')).responseEnd,
+		performance.getEntriesByName('first-contentful-paint')[0].startTime, useful])`)
+	b.clean()
+	return paints{times[0], times[1], times[2]}
+}
+
+// paintWork is how long the page's main thread works, in milliseconds of the processor,
+// until what the reader came for is there.
+func paintWork(t *testing.T, address, useful string) (work float64) {
+	t.Helper()
+	b := browse(t)
+	b.watchPaint(useful)
 	all := b.trace(func() {
 		b.open(address)
-		b.wait(fmt.Sprintf(`performance.getEntriesByName(%q).length > 0`, mark))
+		js[float64](b, `painted`)
 		b.rest()
 	}, "blink.user_timing", "disabled-by-default-devtools.timeline")
-	at := slices.IndexFunc(all, func(e traced) bool { return e.Name == mark })
+	at := slices.IndexFunc(all, func(e traced) bool { return e.Name == "there" })
 	require.NotEqual(t, -1, at)
-	times := js[[]float64](b, fmt.Sprintf(`[performance.getEntriesByType('resource').find((e) => e.name.endsWith('app.js')).responseEnd,
-		performance.getEntriesByName('first-contentful-paint')[0].startTime, performance.getEntriesByName(%q)[0].startTime]`, mark))
-	p := paints{script: times[0], first: times[1], useful: times[2]}
 	for _, e := range all {
 		if e.Name == "RunTask" && e.Process == all[at].Process && e.Thread == all[at].Thread && e.Start <= all[at].Start {
-			p.work += e.CPU / 1000
+			work += e.CPU / 1000
 		}
 	}
 	b.clean()
-	return p
+	return work
 }
 
 // barePaint is the same for a page that is one line of text: what the browser and the
@@ -104,15 +122,16 @@ func TestFirstUsefulPaint(t *testing.T) {
 		{"run", "/#/runs/" + string(started.Run), "#document .entry"},
 	} {
 		t.Run(page.name, func(t *testing.T) {
-			var all []paints
+			var times []float64
 			for range 5 {
-				all = append(all, paintTimes(t, server.url(page.address), page.useful))
-				t.Log(all[len(all)-1])
+				p := paintTimes(t, server.url(page.address), page.useful)
+				t.Log(p)
+				times = append(times, p.useful)
 			}
-			best := slices.MinFunc(all, func(a, b paints) int { return int(a.useful - b.useful) })
-			slices.SortFunc(all, func(a, b paints) int { return int(a.work - b.work) })
-			require.Less(t, all[0].work, promisedMS, "the work of the page alone takes longer than promised")
-			require.Less(t, best.useful, max(waitsMS, bareTimes*bare), "the page waits for something")
+			work := min(paintWork(t, server.url(page.address), page.useful), paintWork(t, server.url(page.address), page.useful))
+			t.Logf("%.0f ms of the processor until then", work)
+			require.Less(t, work, promisedMS, "the work of the page alone takes longer than promised")
+			require.Less(t, slices.Min(times), max(waitsMS, bareTimes*bare), "the page waits for something")
 		})
 	}
 }

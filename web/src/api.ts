@@ -1,5 +1,7 @@
 // Calls of the server's API. A refusal is an error with the server's own words.
 
+import { get } from "./ahead";
+
 export class Problem extends Error {
   constructor(readonly status: number, message: string) {
     super(message);
@@ -7,7 +9,7 @@ export class Problem extends Error {
 }
 
 export async function getJSON<T>(path: string): Promise<T> {
-  return answer<T>(await fetch(path, { headers: { Accept: "application/json" } }));
+  return answer<T>(await get(path));
 }
 
 export async function postJSON<T>(path: string, body: unknown): Promise<T> {

@@ -1,15 +1,16 @@
 // The page: a header, and below it the list of runs or batches, or one of them.
 
+import { onePath } from "./ahead";
 import { effect, signal } from "@preact/signals";
 import { render } from "preact";
 import { address, go, land, link, type Place } from "./address";
 import { getJSON, Problem } from "./api";
-import { BatchesPage } from "./batchespage";
+import { batches, BatchesPage } from "./batchespage";
 import { BatchPage } from "./batchpage";
 import { BatchView } from "./batchview";
 import { Help, helpOpen, onKey } from "./keys";
 import { RunPage } from "./runpage";
-import { RunsPage } from "./runspage";
+import { loadRuns, runsThere, RunsPage } from "./runspage";
 import { RunView } from "./run";
 import { cycleTheme, theme } from "./theme";
 import { tick } from "./clock";
@@ -34,7 +35,7 @@ function open(place: Place, id: string): void {
     next.load(embedded.split("\n"));
     return;
   }
-  getJSON<{ run_id: string; thread_id: string; batch_id: string }>((batch ? "/api/v1/batches/" : "/api/v1/runs/") + encodeURIComponent(id)).then(
+  getJSON<{ run_id: string; thread_id: string; batch_id: string }>(onePath(batch, id)).then(
     (found) => {
       if (view.peek() !== next) return;
       const whole = batch ? found.batch_id : found.run_id;
@@ -55,6 +56,26 @@ function start(): void {
     if (first) land("run", (JSON.parse(first) as { run_id: string }).run_id);
   }
   effect(() => open(address.value.place, address.value.id));
+  const { place } = address.peek();
+  if (place === "runs") loadRuns();
+  if (place === "batches") void batches.load();
+}
+
+// patienceMs is how long the page is not drawn while there is nothing to read: what
+// comes sooner is then drawn once, and nothing of it moves.
+const patienceMs = 150;
+
+function there(): boolean {
+  const { place } = address.value;
+  if (place === "runs") return runsThere();
+  if (place === "batches") return batches.items.value !== null || batches.trouble.value !== "";
+  return problem.value !== "" || (view.value?.changed.value ?? 0) > 0;
+}
+
+function draw(): void {
+  clearTimeout(late);
+  waiting();
+  render(<App />, document.getElementById("app")!);
 }
 
 const lists: { place: Place; one: Place; name: string }[] = [{ place: "runs", one: "run", name: "Runs" }, { place: "batches", one: "batch", name: "Batches" }];
@@ -113,4 +134,7 @@ function App() {
 
 start();
 document.addEventListener("keydown", (event) => onKey(event, view.peek()));
-render(<App />, document.getElementById("app")!);
+const late = window.setTimeout(draw, patienceMs);
+const waiting = effect(() => {
+  if (there()) queueMicrotask(draw);
+});

@@ -8,7 +8,7 @@ import { over } from "./fold";
 import { Filters, Listing } from "./listing";
 import { batchName, Parts, rowsDone, StatusMark } from "./parts";
 
-const batches = new Listing<Held>("/api/v1/batches", "batches", (batch) => batch.batch_id, (batch) => batch.status === "running");
+export const batches = new Listing<Held>("batches", (batch) => batch.batch_id, (batch) => batch.status === "running");
 
 export const batchStatuses = ["running", "suspended", "completed", "degraded", "failed"];
 

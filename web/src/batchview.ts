@@ -2,6 +2,7 @@
 // figures at the moment that the reader has chosen.
 
 import { signal } from "@preact/signals";
+import { onePath } from "./ahead";
 import { getJSON } from "./api";
 import { Batch } from "./batch";
 import { BatchRows } from "./batchrows";
@@ -52,7 +53,7 @@ export class BatchView extends ThreadView {
   // ask looks at who drives the batch: no event tells that a process has died.
   ask = async (): Promise<void> => {
     try {
-      this.held.value = await getJSON<Held>("/api/v1/batches/" + encodeURIComponent(this.id));
+      this.held.value = await getJSON<Held>(onePath(true, this.id));
     } catch {
       // The connection says that the server is lost, and this is asked again.
     }

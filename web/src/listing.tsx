@@ -4,11 +4,10 @@
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { param, setParams } from "./address";
+import { listPath, pageSize } from "./ahead";
 import { getJSON } from "./api";
 import { tick } from "./clock";
 import { statuses } from "./format";
-
-const pageSize = 50;
 
 // maxLoaded is as many as the server gives at once: what is behind them is not looked
 // at again.
@@ -23,16 +22,12 @@ export class Listing<T> {
   private wanted = "";
   private since = -Infinity;
 
-  // path is where the list is, name its member in the answer; key names an item for
-  // the server, going says that it may change.
-  constructor(private readonly path: string, private readonly name: string, private readonly key: (item: T) => string, private readonly going: (item: T) => boolean) {}
+  // name is that of the list; key names an item for the server, going says that it may
+  // change.
+  constructor(private readonly name: string, private readonly key: (item: T) => string, private readonly going: (item: T) => boolean) {}
 
   private ask(before: string, limit: number): Promise<Record<string, T[]> & { more: boolean }> {
-    const q = new URLSearchParams({ limit: String(limit) });
-    if (param("q")) q.set("search", param("q"));
-    if (param("status")) q.set("status", param("status"));
-    if (before) q.set("before", before);
-    return getJSON(this.path + "?" + q.toString());
+    return getJSON(listPath(this.name, before, limit));
   }
 
   load = async (): Promise<void> => {

@@ -24,12 +24,27 @@ interface ServerInfo {
 }
 
 const server = signal<ServerInfo | null>(null);
-const runs = new Listing<RunSummary>("/api/v1/runs", "runs", (run) => run.run_id, (run) => !over(run.status));
+const runs = new Listing<RunSummary>("runs", (run) => run.run_id, (run) => !over(run.status));
+
+function askServer(): void {
+  getJSON<ServerInfo>("/api/v1/server").then((info) => (server.value = info), () => undefined);
+}
+
+// loadRuns asks for all that the page shows.
+export function loadRuns(): void {
+  void runs.load();
+  askServer();
+}
+
+// runsThere says that the list can be read, and nothing will come above it.
+export function runsThere(): boolean {
+  return runs.trouble.value !== "" || (runs.items.value !== null && server.value !== null);
+}
 
 export function RunsPage() {
   runs.use();
   useEffect(() => {
-    getJSON<ServerInfo>("/api/v1/server").then((info) => (server.value = info), () => undefined);
+    if (!server.peek()) askServer();
     document.title = "Runs · convene";
   }, []);
   return (

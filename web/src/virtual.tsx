@@ -40,7 +40,9 @@ const around = 6;
 export function VirtualList(p: Props) {
   const box = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
-  const [height, setHeight] = useState(400);
+  // height is 0 until the list has been drawn once without rows: they come a frame
+  // after what is read first, and at once where they belong.
+  const [height, setHeight] = useState(0);
   const atEnd = useRef(true);
   const [missed, setMissed] = useState(0);
   const seen = useRef(0);
@@ -51,9 +53,16 @@ export function VirtualList(p: Props) {
 
   useLayoutEffect(() => {
     const el = box.current!;
-    const observer = new ResizeObserver(() => setHeight(el.clientHeight));
+    let frame = 0;
+    const observer = new ResizeObserver(() => {
+      cancelAnimationFrame(frame);
+      frame = requestAnimationFrame(() => setHeight(el.clientHeight));
+    });
     observer.observe(el);
-    return () => observer.disconnect();
+    return () => {
+      cancelAnimationFrame(frame);
+      observer.disconnect();
+    };
   }, []);
 
   useLayoutEffect(() => {
@@ -68,7 +77,7 @@ export function VirtualList(p: Props) {
   }, [p.count, p.follow, shown]);
 
   const first = Math.max(0, Math.floor((top * ratio) / p.rowHeight) - around);
-  const last = Math.min(p.count, first + Math.ceil(height / p.rowHeight) + 2 * around);
+  const last = height === 0 ? first : Math.min(p.count, first + Math.ceil(height / p.rowHeight) + 2 * around);
   const anchor = useRef({ key: "", index: 0 });
   useLayoutEffect(() => {
     const { key, index } = anchor.current;

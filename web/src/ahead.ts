@@ -1,0 +1,40 @@
+// What the address asks for first is asked of the server while the rest of the script
+// is still evaluated: this is the first module that the page imports.
+
+import { address } from "./address";
+
+// pageSize is how many items a list begins with.
+export const pageSize = 50;
+
+// onePath is where the server tells of one run or batch.
+export function onePath(batch: boolean, id: string): string {
+  return (batch ? "/api/v1/batches/" : "/api/v1/runs/") + encodeURIComponent(id);
+}
+
+// listPath is where the server lists runs or batches, as the address narrows the list.
+export function listPath(name: string, before: string, limit: number): string {
+  const { params } = address.peek();
+  const q = new URLSearchParams({ limit: String(limit) });
+  if (params.get("q")) q.set("search", params.get("q")!);
+  if (params.get("status")) q.set("status", params.get("status")!);
+  if (before) q.set("before", before);
+  return `/api/v1/${name}?${q.toString()}`;
+}
+
+let first: { path: string; answer: Promise<Response> } | undefined;
+
+// A page that was opened from disk has its log with it.
+if (!document.getElementById("log")) {
+  const { place, id } = address.peek();
+  const path = id ? onePath(place === "batch", id) : listPath(place, "", pageSize);
+  first = { path, answer: get(path) };
+  first.answer.catch(() => undefined); // who takes it is told
+}
+
+// get asks for JSON; once the answer that was asked for ahead is the one.
+export function get(path: string): Promise<Response> {
+  const ahead = first;
+  first = undefined;
+  if (ahead?.path === path) return ahead.answer;
+  return fetch(path, { headers: { Accept: "application/json" } });
+}
