@@ -57,8 +57,8 @@ function start(): void {
   }
   effect(() => open(address.value.place, address.value.id));
   const { place } = address.peek();
-  if (place === "runs") loadRuns();
-  if (place === "batches") void batches.load();
+  if (embedded === null && place === "runs") loadRuns();
+  if (embedded === null && place === "batches") void batches.load();
 }
 
 // patienceMs is how long the page is not drawn while there is nothing to read: what
