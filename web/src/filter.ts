@@ -5,7 +5,6 @@
 import { signal } from "@preact/signals";
 import { describe, group } from "./describe";
 import type { Envelope } from "./events";
-import type { RunView } from "./run";
 
 // sliceMs is what a search takes at once: half a frame.
 const sliceMs = 8;
@@ -30,7 +29,7 @@ export class LogFilter {
   private timer = 0;
   private shown = 0;
 
-  constructor(private readonly view: RunView) {}
+  constructor(private readonly events: readonly Envelope[], private readonly run: string) {}
 
   // set changes what passes: groups that are hidden, an agent, words. A reader who
   // follows the end sees the newest first; another one the oldest, so that nothing
@@ -44,7 +43,7 @@ export class LogFilter {
       this.words = words.toLowerCase();
       this.older = [];
       this.newer = [];
-      this.low = this.high = newestFirst ? this.view.events.length : 0;
+      this.low = this.high = newestFirst ? this.events.length : 0;
     }
     this.search();
   }
@@ -72,13 +71,13 @@ export class LogFilter {
   }
 
   get done(): boolean {
-    return this.low === 0 && this.high >= this.view.events.length;
+    return this.low === 0 && this.high >= this.events.length;
   }
 
   // search goes on for a slice: first with what is new, then backwards.
   private search(): void {
     const end = performance.now() + sliceMs;
-    const all = this.view.events;
+    const all = this.events;
     for (let n = 1; !this.done && (n % 16 !== 0 || performance.now() < end); n++) {
       if (this.high < all.length) this.look(all[this.high++], this.newer);
       else this.look(all[--this.low], this.older);
@@ -99,7 +98,7 @@ export class LogFilter {
   }
 
   private passes(env: Envelope): boolean {
-    if (env.run_id !== this.view.id) return false;
+    if (env.run_id !== this.run) return false;
     if (this.hidden.size > 0 && this.hidden.has(group(env))) return false;
     if (this.agent && (env.agent ?? "") !== this.agent) return false;
     return !this.words || `${env.seq} ${env.type} ${env.agent ?? ""} ${describe(env)}`.toLowerCase().includes(this.words);

@@ -20,7 +20,7 @@ export function liveKey(a: LiveAgent): string {
 export class RunView extends ThreadView {
   readonly head = new Thread();
   readonly lanes = new Lanes();
-  readonly filter = new LogFilter(this);
+  readonly filter = new LogFilter(this.events, this.id);
   // arrivals are the entries that came while the reader looked on.
   readonly arrivals = new Map<number, number>();
   // streams are what the agents at work write in their calls under way.
