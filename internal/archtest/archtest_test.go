@@ -79,3 +79,25 @@ func TestBrokenEdgesAreNamed(t *testing.T) {
 	_, err = archtest.Check(root)
 	require.ErrorContains(t, err, "loop.go:2")
 }
+
+func TestPageHasNoImportCircle(t *testing.T) {
+	circles, err := archtest.PageCircles(filepath.Join("..", "..", "web", "src"))
+	require.NoError(t, err)
+	require.Empty(t, circles)
+}
+
+func TestPageCirclesAreNamed(t *testing.T) {
+	dir := t.TempDir()
+	for file, source := range map[string]string{
+		"app.tsx":    "import { a } from \"./run\";\nimport \"./style\";\n",
+		"run.ts":     "// The run.\n\nimport {\n  Filter,\n} from \"./filter\";\n",
+		"filter.ts":  "import type { Run } from \"./run\";\n",
+		"style.ts":   "import { render } from \"preact\";\n",
+		"unused.tsx": "import { a } from \"./app\";\n",
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, file), []byte(source), 0o600))
+	}
+	circles, err := archtest.PageCircles(dir)
+	require.NoError(t, err)
+	require.Equal(t, []string{"run → filter → run"}, circles)
+}
