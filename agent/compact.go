@@ -63,7 +63,7 @@ func (l *Loop) compact(ctx context.Context, req llm.Request, wrapUp bool) error 
 	if err := l.stream(ctx, ask, t); err != nil {
 		l.settleBroken(reservation, ask, t)
 		if ctx.Err() != nil {
-			return l.fail(context.Cause(ctx))
+			return l.fail(stopped(err, context.Cause(ctx)))
 		}
 		return l.fail(fmt.Errorf("summarize the history: %w", err))
 	}
@@ -81,7 +81,7 @@ func (l *Loop) compact(ctx context.Context, req llm.Request, wrapUp bool) error 
 			ID: t.id, Provider: done.Provider, Model: done.Model, Reply: done.Reply, Purpose: "compact",
 			Usage: done.Usage, CostUSD: done.CostUSD, Attempts: done.Attempts,
 			QueuedMS: milliseconds(done.Queued), RetriedMS: milliseconds(done.Retried),
-			FirstTokenMS: milliseconds(done.FirstToken), TotalMS: milliseconds(done.Total), Retries: recorded(done.Failures),
+			FirstTokenMS: milliseconds(done.FirstToken), TotalMS: milliseconds(done.Total), Retries: llm.Recorded(done.Failures),
 		})
 		if !tx.Run.Cancelled {
 			last := tx.Run.Conversation(l.ID).LastTurn()

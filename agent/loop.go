@@ -214,7 +214,7 @@ func (l *Loop) fail(cause error) error {
 		switch {
 		case l.Role.Over(tx.Run):
 		case tx.Run.Cancelled: // whatever else happened: a cancelled run only closes
-			l.Role.Fail(tx, ErrCancelled)
+			l.Role.Fail(tx, stopped(cause, ErrCancelled))
 		default:
 			l.Role.Fail(tx, cause)
 		}

@@ -92,12 +92,24 @@ func (l *Loop) refused(err error, wrapUp bool) error {
 func (l *Loop) broken(ctx context.Context, err error, t *turn) error {
 	switch {
 	case ctx.Err() != nil:
-		err = context.Cause(ctx)
+		err = stopped(err, context.Cause(ctx))
 	case llm.KindOf(err) == llm.ErrContextLength && l.outgrown != t.id:
 		l.outgrown = t.id
 		return nil
 	}
 	return l.fail(err)
+}
+
+// stopped gives the cause that stopped an agent, with what the call under way had
+// tried.
+func stopped(err, cause error) error {
+	var call *llm.CallError
+	if !errors.As(err, &call) {
+		return cause
+	}
+	tried := *call
+	tried.Err = cause
+	return &tried
 }
 
 // errNoCompletion is for a caller that breaks its promise.
@@ -218,7 +230,7 @@ func (l *Loop) commit(t *turn) (start []pending, err error) {
 			ID: t.id, Provider: done.Provider, Model: done.Model, Reply: reply,
 			Usage: done.Usage, CostUSD: done.CostUSD, Attempts: done.Attempts,
 			QueuedMS: milliseconds(done.Queued), RetriedMS: milliseconds(done.Retried),
-			FirstTokenMS: milliseconds(done.FirstToken), TotalMS: milliseconds(done.Total), Retries: recorded(done.Failures),
+			FirstTokenMS: milliseconds(done.FirstToken), TotalMS: milliseconds(done.Total), Retries: llm.Recorded(done.Failures),
 			Interrupted: t.broke != nil,
 		})
 		if tx.Run.Cancelled {
@@ -237,15 +249,6 @@ func (l *Loop) commit(t *turn) (start []pending, err error) {
 		}
 	})
 	return start, err
-}
-
-// recorded gives failed attempts as the log has them.
-func recorded(failures []llm.Failure) []events.FailedAttempt {
-	var list []events.FailedAttempt
-	for i := range failures {
-		list = append(list, failures[i].Recorded())
-	}
-	return list
 }
 
 func milliseconds(d time.Duration) int64 { return d.Round(time.Millisecond).Milliseconds() }

@@ -86,6 +86,7 @@ type AgentFinished struct {
 	Error string `json:"error,omitempty"`
 	// ElapsedMS is the time from agent_started, downtime not counted.
 	ElapsedMS int64 `json:"elapsed_ms"`
+	FailedCall
 }
 
 // FacilitatorMessage is text that the facilitator wrote beside tool calls.
@@ -132,22 +133,33 @@ type ModelCalled struct {
 	Purpose string `json:"purpose,omitempty"`
 }
 
-// MaxRetries bounds the failed attempts that one [ModelCalled] tells of: three
-// targets that each refuse a call until they are given up fit, and an event stays
-// below 30 kB.
+// MaxRetries bounds the failed attempts that one event tells of: three targets that
+// each refuse a call until they are given up fit, and an event stays below 30 kB.
 const MaxRetries = 64
 
-// FailedAttempt is one attempt of a model call that failed and was tried again.
+// FailedCall is the model call that brought no reply and ended its agent, and what
+// was tried. It is empty where an agent ended for another reason.
+type FailedCall struct {
+	ModelCall ModelCallID `json:"model_call_id,omitempty"`
+	// Attempts are those of the call, in order and up to the last: the newest
+	// [MaxRetries] of them.
+	Attempts []FailedAttempt `json:"attempts,omitempty"`
+	// EarlierAttempts counts those before them.
+	EarlierAttempts int `json:"earlier_attempts,omitempty"`
+}
+
+// FailedAttempt is one attempt of a model call that failed.
 type FailedAttempt struct {
 	// StartMS is when its request went out, counted from the beginning of the call:
 	// before the wait for the limiter.
 	StartMS int64 `json:"start_ms"`
 	// RanMS is the time from there to its failure, WaitMS from its failure to the next
-	// request: the pause, and the limiter's.
+	// request: the pause, and the limiter's. After the last attempt WaitMS is 0, or the
+	// time until the agent was stopped while it waited for another.
 	RanMS  int64 `json:"ran_ms"`
 	WaitMS int64 `json:"wait_ms"`
 	// Error is the kind of the failure, as package llm names them: "rate_limited",
-	// "timeout", …
+	// "timeout", … An attempt that was under way when its agent was stopped has "stopped".
 	Error string `json:"error"`
 	// Status is the HTTP status, 0 where there was none.
 	Status int `json:"status,omitempty"`

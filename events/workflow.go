@@ -127,6 +127,7 @@ type Error struct {
 	Message string `json:"message"`
 	// Code groups errors for machines: "authentication", "model_not_found", …
 	Code string `json:"code,omitempty"`
+	FailedCall
 }
 
 // CancelRequested asks whoever drives the run to end it. It may be posted

@@ -158,7 +158,7 @@ func (r *Role) Fail(tx *thread.Tx, cause error) {
 			tx.Emit(events.FacilitatorID, "", limit.Fact("The run ends with what there is."))
 		}
 	default:
-		tx.Emit(events.FacilitatorID, "", events.Error{Message: cause.Error(), Code: string(llm.KindOf(cause))})
+		tx.Emit(events.FacilitatorID, "", events.Error{Message: cause.Error(), Code: string(llm.KindOf(cause)), FailedCall: llm.FailedCall(cause)})
 	}
 	r.answerWithout(tx, "the facilitator could not answer: "+cause.Error())
 }

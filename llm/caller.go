@@ -54,13 +54,14 @@ var errConsumerStopped = errors.New("consumer stopped")
 //
 // An authentication error, a prompt over the window and a reply over its bound end
 // the call at once; any other failure that lasts goes on to the next target. The
-// error of a call that failed at an endpoint is the [*Error] of the last attempt,
-// with the number of all of them.
+// error of a call that failed at an endpoint wraps the [*Error] of the last attempt,
+// with the number of all of them; that of a call that sent a request at all is a
+// [*CallError], which tells of each.
 func (c *Caller) Stream(ctx context.Context, route Route, req Request) iter.Seq2[Delta, error] {
 	return func(yield func(Delta, error) bool) {
 		call := call{caller: c, ctx: ctx, req: req, yield: yield, begun: time.Now()}
 		if err := call.along(route); err != nil && !errors.Is(err, errConsumerStopped) {
-			yield(Delta{}, err)
+			yield(Delta{}, call.lost(err))
 		}
 	}
 }
@@ -77,7 +78,9 @@ type call struct {
 	queued, retried time.Duration
 	// sent and ended are when the newest attempt went out and ended.
 	sent, ended time.Time
-	failures    []Failure
+	// failures are the newest attempts that failed, failed counts all of them.
+	failures []Failure
+	failed   int
 }
 
 // along asks each target of the route in turn.
@@ -94,6 +97,7 @@ func (c *call) along(route Route) error {
 			return err
 		}
 		if i == len(route)-1 || endsCall(failure.Kind) {
+			c.keep(failure)
 			return c.lasting(failure, earlier)
 		}
 		earlier = append(earlier, failure)
@@ -242,14 +246,39 @@ func (c *call) complete(target Target, from *Completion) *Completion {
 
 // announce tells the consumer that all deltas so far are void.
 func (c *call) announce(failure *Error, wait time.Duration, model string) error {
-	if len(c.failures) == events.MaxRetries {
-		c.failures = slices.Delete(c.failures, 0, 1)
-	}
-	c.failures = append(c.failures, Failure{Sent: c.sent.Sub(c.begun), Ran: c.ended.Sub(c.sent), Model: c.req.Model, Err: failure})
+	c.keep(failure)
 	if c.yield(Delta{Retry: &Retry{Attempt: c.attempts, Wait: wait, Err: failure, Model: model}}, nil) {
 		return nil
 	}
 	return errConsumerStopped
+}
+
+// keep adds the newest attempt to those that failed.
+func (c *call) keep(failure *Error) {
+	if len(c.failures) == events.MaxRetries {
+		c.failures = slices.Delete(c.failures, 0, 1)
+	}
+	c.failures = append(c.failures, Failure{Sent: c.sent.Sub(c.begun), Ran: c.ended.Sub(c.sent), Model: c.req.Model, Err: failure})
+	c.failed++
+}
+
+// lost adds to the error of a call that brought no reply what was tried.
+func (c *call) lost(err error) error {
+	var failure *Error
+	switch {
+	case c.attempts == 0:
+		return err
+	case errors.As(err, &failure): // the last attempt is kept
+	case c.failed < c.attempts:
+		cause := context.Cause(c.ctx)
+		if cause == nil {
+			cause = err
+		}
+		c.keep(&Error{Kind: ErrStopped, Message: cause.Error()})
+	default: // it waited for another
+		c.failures[len(c.failures)-1].Wait = time.Since(c.ended)
+	}
+	return &CallError{Call: c.req.Call, Failures: c.failures, Earlier: c.failed - len(c.failures), Err: err}
 }
 
 func (c *call) sleep(wait time.Duration) error {

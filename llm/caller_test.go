@@ -3,6 +3,7 @@ package llm_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"strings"
 	"testing"
@@ -87,7 +88,7 @@ type heard struct {
 func listen(ctx context.Context, c *llm.Caller, r llm.Route) heard {
 	var h heard
 	start := time.Now()
-	for d, err := range c.Stream(ctx, r, llm.Request{Run: "r1"}) {
+	for d, err := range c.Stream(ctx, r, llm.Request{Run: "r1", Call: "f.1"}) {
 		switch {
 		case err != nil:
 			h.err = err
@@ -279,6 +280,94 @@ func TestCallerTellsOfFailedAttempts(t *testing.T) {
 		last := h.done.Failures[events.MaxRetries-1]
 		require.Equal(t, h.took, last.Sent+last.Ran+last.Wait, "the newest are kept")
 	})
+}
+
+// Proves R74: so does the error of a call that brought no reply, the last attempt
+// included, however it ended.
+func TestCallerTellsOfALostCall(t *testing.T) {
+	tried := func(h heard) (list []string, end time.Duration) {
+		var lost *llm.CallError
+		require.ErrorAs(t, h.err, &lost)
+		require.Equal(t, lost.Err.Error(), h.err.Error())
+		require.Equal(t, events.ModelCallID("f.1"), lost.Call)
+		for _, f := range lost.Failures {
+			list = append(list, fmt.Sprint(f.Err.Kind, " ", f.Err.Message, " ", f.Model, " ", f.Ran))
+			require.Equal(t, end, f.Sent, "nothing of the call is left out")
+			end += f.Ran + f.Wait
+		}
+		return list, end
+	}
+	synctest.Test(t, func(t *testing.T) {
+		first, second := &script{steps: []step{fails(llm.ErrServer), fails(llm.ErrBadRequest)}}, &script{steps: []step{fails(llm.ErrAuthentication)}}
+		r := route(first, second)
+		r[0].Endpoint.Client, r[1].Endpoint.Client = slow{first, time.Second}, slow{second, 2 * time.Second}
+		h := listen(t.Context(), &llm.Caller{}, r)
+		list, end := tried(h)
+		require.Equal(t, []string{"server no ma 1s", "bad_request no ma 1s", "authentication no mb 2s"}, list)
+		require.Equal(t, h.took, end)
+		require.Equal(t, llm.ErrAuthentication, llm.KindOf(h.err))
+		recorded := llm.FailedCall(h.err)
+		require.Equal(t, events.ModelCallID("f.1"), recorded.ModelCall)
+		require.Len(t, recorded.Attempts, 3)
+		require.Zero(t, recorded.Attempts[2].WaitMS)
+		require.Zero(t, recorded.EarlierAttempts)
+	})
+	synctest.Test(t, func(t *testing.T) { // stopped while it waits for another
+		ctx, stop := context.WithTimeoutCause(t.Context(), 4*time.Second, errors.New("enough"))
+		defer stop()
+		client := &script{steps: []step{fails(llm.ErrServer, status(503, time.Minute))}}
+		r := route(client)
+		r[0].Endpoint.Client = slow{client, time.Second}
+		h := listen(ctx, &llm.Caller{}, r)
+		list, end := tried(h)
+		require.Equal(t, []string{"server no ma 1s"}, list)
+		require.Equal(t, 4*time.Second, end)
+		require.ErrorIs(t, h.err, context.DeadlineExceeded)
+	})
+	synctest.Test(t, func(t *testing.T) { // stopped in an attempt
+		ctx, stop := context.WithTimeoutCause(t.Context(), 4*time.Second, errors.New("enough"))
+		defer stop()
+		r := route(&script{})
+		r[0].Endpoint.Client = endless{}
+		list, end := tried(listen(ctx, &llm.Caller{}, r))
+		require.Equal(t, []string{"stopped enough ma 4s"}, list)
+		require.Equal(t, 4*time.Second, end)
+	})
+	synctest.Test(t, func(t *testing.T) { // stopped before the first
+		ctx, stop := context.WithCancel(t.Context())
+		stop()
+		r := route(&script{steps: []step{says("hello")}})
+		r[0].Endpoint.Limiter = closed{}
+		h := listen(ctx, &llm.Caller{}, r)
+		require.ErrorIs(t, h.err, context.Canceled)
+		require.Zero(t, llm.FailedCall(h.err))
+	})
+	synctest.Test(t, func(t *testing.T) {
+		h := listen(t.Context(), &llm.Caller{MaxAttempts: 3 * events.MaxRetries}, route(&script{steps: []step{fails(llm.ErrServer)}}))
+		recorded := llm.FailedCall(fmt.Errorf("summarize: %w", h.err))
+		require.Len(t, recorded.Attempts, events.MaxRetries)
+		require.Equal(t, 2*events.MaxRetries, recorded.EarlierAttempts)
+		last := recorded.Attempts[events.MaxRetries-1]
+		require.Equal(t, h.took.Milliseconds(), last.StartMS+last.RanMS, "the newest are kept")
+	})
+}
+
+// endless is a client that says nothing until its context ends.
+type endless struct{}
+
+func (endless) Stream(ctx context.Context, _ llm.Request) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		<-ctx.Done()
+		yield(llm.Delta{}, ctx.Err())
+	}
+}
+
+// closed is a limiter that lets nobody in.
+type closed struct{}
+
+func (closed) Acquire(ctx context.Context, _ *llm.Request) (llm.Permit, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
 }
 
 func TestCallerStopsWithItsConsumer(t *testing.T) {

@@ -122,10 +122,11 @@ type Completion struct {
 	Failures []Failure
 }
 
-// Failure is an attempt that failed and was followed by another.
+// Failure is an attempt that failed.
 type Failure struct {
 	// Sent is when its request went out, counted from the beginning of the call; Ran
-	// how long it took to fail; Wait the time until the next request went out.
+	// how long it took to fail; Wait the time until the next request went out, or until
+	// the call was stopped, if it was while it waited.
 	Sent, Ran, Wait time.Duration
 	// Model is the model that was asked.
 	Model string

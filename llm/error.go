@@ -25,6 +25,7 @@ const (
 	ErrUnreachable    ErrorKind = "unreachable"       // no connection
 	ErrBrokenStream   ErrorKind = "broken_stream"     // ended without being whole
 	ErrReplyTooLarge  ErrorKind = "reply_too_large"   // over the bound of one reply
+	ErrStopped        ErrorKind = "stopped"           // ended from this side; only in the list of a [CallError]
 )
 
 // Error is a failure of an endpoint.

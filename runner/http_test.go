@@ -4,17 +4,20 @@ import (
 	"context"
 	"fmt"
 	"net/http/httptest"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/convene-run/convene/agent"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/llm/openai"
 	"github.com/convene-run/convene/llm/sim"
 	"github.com/convene-run/convene/runner"
+	"github.com/convene-run/convene/team"
 	"github.com/convene-run/convene/thread"
 )
 
@@ -154,4 +157,117 @@ func TestFailedAttemptsAreRecorded(t *testing.T) {
 	require.Positive(t, kinds["server 503"], "%v of %+v", kinds, served.Report().Faults)
 	require.Positive(t, kinds["rate_limited 429"], "%v", kinds)
 	require.Positive(t, kinds["broken_stream 0"], "%v", kinds)
+}
+
+// routed resolves each model to the endpoint of its name, all others to that of "".
+type routed map[string]*llm.Endpoint
+
+func (m routed) Resolve(specs ...string) (llm.Route, error) {
+	endpoint := m[""]
+	if len(specs) > 0 && m[specs[0]] != nil {
+		endpoint = m[specs[0]]
+	}
+	return llm.Route{{Endpoint: endpoint, Model: "sim"}}, nil
+}
+
+// simulated is an endpoint over real HTTP whose calls all fail so.
+func simulated(t testing.TB, faults string) *llm.Endpoint {
+	t.Helper()
+	parsed, err := sim.ParseFaults(faults)
+	require.NoError(t, err)
+	server := httptest.NewServer(sim.NewServer(sim.Options{Seed: 19, FirstToken: 5 * time.Millisecond, Faults: parsed}))
+	t.Cleanup(server.Close)
+	return &llm.Endpoint{Name: "sim", Client: openai.New(openai.Config{Provider: "sim", BaseURL: server.URL + "/v1"})}
+}
+
+// Proves R22, R71: what was tried in a call that failed for good is in the log too,
+// with what ended its agent.
+func TestAttemptsOfLostCallsAreRecorded(t *testing.T) {
+	t.Parallel()
+	play := func(t *testing.T, faults string, caller *llm.Caller, change func(*team.Team), look func(*runner.Run)) ([]events.Envelope, runner.Result) {
+		t.Parallel()
+		log := events.NewMemory()
+		r, err := runner.New(runner.Config{Log: log, Caller: caller, Models: routed{"": simulated(t, ""), "broken": simulated(t, faults)}})
+		require.NoError(t, err)
+		tm := *builtin(t, "trip")
+		tm.Specialists = slices.Clone(tm.Specialists)
+		change(&tm)
+		run, err := r.Start(t.Context(), runner.Job{Request: "Plan two days in Kyoto", Team: &tm})
+		require.NoError(t, err)
+		look(run)
+		result, err := run.Wait()
+		require.NoError(t, err)
+		envs, err := log.Read(t.Context(), run.Key(), 0, 0)
+		require.NoError(t, err)
+		return envs, result
+	}
+	nothing := func(*runner.Run) {}
+	specialist := func(tm *team.Team) { tm.Specialists[0].Model = "broken" }
+	check := func(t *testing.T, call events.FailedCall, attempts int) {
+		require.Len(t, call.Attempts, attempts)
+		at := int64(0)
+		for i, a := range call.Attempts {
+			require.Equal(t, "server 503", fmt.Sprint(a.Error, " ", a.Status))
+			require.NotEmpty(t, a.Message)
+			require.Equal(t, "sim", a.Model)
+			require.GreaterOrEqual(t, a.StartMS, at)
+			require.Equal(t, i < attempts-1, a.WaitMS > 0, "attempt %d", i+1)
+			at = a.StartMS + a.RanMS + a.WaitMS
+		}
+	}
+	t.Run("specialist", func(t *testing.T) {
+		envs, result := play(t, "503=100%", &llm.Caller{MaxAttempts: 3}, specialist, nothing)
+		require.Equal(t, events.StatusDegraded, result.Status)
+		failed := 0
+		for _, env := range envs {
+			require.NotEqual(t, events.KindError, env.Data.Kind())
+			e, ok := env.Data.(events.AgentFinished)
+			if !ok {
+				continue
+			}
+			if e.Status == events.OutcomeOK {
+				require.Zero(t, e.FailedCall)
+				continue
+			}
+			failed++
+			require.Equal(t, events.ModelCallID(env.Dispatch)+".1", e.ModelCall)
+			check(t, e.FailedCall, 3)
+		}
+		require.Positive(t, failed)
+	})
+	t.Run("facilitator", func(t *testing.T) {
+		envs, result := play(t, "503=100%", &llm.Caller{MaxAttempts: 2}, func(tm *team.Team) { tm.Facilitator.Model = "broken" }, nothing)
+		require.Equal(t, events.StatusFailed, result.Status)
+		require.Equal(t, events.ModelCallID("f.1"), result.Failure.ModelCall)
+		check(t, result.Failure.FailedCall, 2)
+		for _, env := range envs {
+			require.NotEqual(t, events.KindModelCalled, env.Data.Kind())
+		}
+	})
+	t.Run("cancelled in an attempt", func(t *testing.T) {
+		envs, result := play(t, "stall=100%:1m", &llm.Caller{}, specialist, func(run *runner.Run) {
+			require.Eventually(t, func() bool {
+				for _, live := range run.Live() {
+					if live.State().Phase == agent.PhaseWaiting && live.Agent == builtin(t, "trip").Specialists[0].ID {
+						return true
+					}
+				}
+				return false
+			}, 10*time.Second, time.Millisecond)
+			require.NoError(t, run.Cancel("enough"))
+		})
+		require.Equal(t, events.StatusCancelled, result.Status)
+		stopped := 0
+		for _, env := range envs {
+			e, ok := env.Data.(events.AgentFinished)
+			if !ok || e.Agent != builtin(t, "trip").Specialists[0].ID {
+				continue
+			}
+			require.Equal(t, events.OutcomeCancelled, e.Status)
+			require.Len(t, e.Attempts, 1)
+			require.Equal(t, "stopped", e.Attempts[0].Error)
+			stopped++
+		}
+		require.Equal(t, 1, stopped)
+	})
 }

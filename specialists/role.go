@@ -82,7 +82,7 @@ func (r *role) Close(tx *thread.Tx, reply events.Reply) {
 	for _, fact := range tx.Run.Board.AutoComplete(r.dispatch(tx.Run).Start.TaskIDs) {
 		tx.Emit(r.agent, r.id, fact)
 	}
-	r.finish(tx, events.OutcomeOK, reply.Text, "")
+	r.finish(tx, events.OutcomeOK, reply.Text, nil)
 }
 
 // Fail ends the dispatch without touching its tasks: the facilitator is told which
@@ -93,7 +93,7 @@ func (r *role) Fail(tx *thread.Tx, cause error) {
 	if errors.As(cause, &limit) && !tx.Run.LimitMet(limit.Limit) {
 		tx.Emit(r.agent, r.id, limit.Fact("The specialist ends here; its open tasks stay open."))
 	}
-	r.finish(tx, status, r.failure(tx.Run, cause), cause.Error())
+	r.finish(tx, status, r.failure(tx.Run, cause), cause)
 }
 
 func outcome(cause error) events.Outcome {
@@ -125,10 +125,14 @@ func (r *role) failure(run *thread.Run, cause error) string {
 		r.agent, cause, board.Render(tasks, run.Board.AutoCompleted))
 }
 
-func (r *role) finish(tx *thread.Tx, status events.Outcome, result, problem string) {
+func (r *role) finish(tx *thread.Tx, status events.Outcome, result string, cause error) {
 	d := r.dispatch(tx.Run)
-	tx.Emit(r.agent, r.id, events.AgentFinished{
+	finished := events.AgentFinished{
 		Agent: r.agent, DisplayName: r.displayName, CallID: d.Start.CallID, Status: status,
-		Result: agent.Bound(tx, r.agent, r.id, result, r.limits.MaxToolResultBytes), Error: problem, ElapsedMS: tx.Run.Elapsed(d, tx.Now).Milliseconds(),
-	})
+		Result: agent.Bound(tx, r.agent, r.id, result, r.limits.MaxToolResultBytes), ElapsedMS: tx.Run.Elapsed(d, tx.Now).Milliseconds(),
+	}
+	if cause != nil {
+		finished.Error, finished.FailedCall = cause.Error(), llm.FailedCall(cause)
+	}
+	tx.Emit(r.agent, r.id, finished)
 }

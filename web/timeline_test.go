@@ -34,6 +34,14 @@ type stretch struct {
 	Label      string
 }
 
+// brief tells the stretches in words, their times in milliseconds after dawn.
+func (l lane) brief() (out []string) {
+	for _, s := range l.Stretches {
+		out = append(out, fmt.Sprintf("%s %d-%d %s", s.Work, s.Start-dawn.UnixMilli(), s.End-dawn.UnixMilli(), s.Label))
+	}
+	return out
+}
+
 // pageLanes runs the page's own timeline on a log.
 func pageLanes(t testing.TB, bodies []string) map[string]lane {
 	t.Helper()
@@ -115,12 +123,6 @@ func troubled(t testing.TB) (*events.Memory, *script) {
 func TestLanesOfFailedAttempts(t *testing.T) {
 	log, s := troubled(t)
 	lanes := pageLanes(t, encoded(t, log, s.key))
-	brief := func(agent string) (out []string) {
-		for _, s := range lanes[agent].Stretches {
-			out = append(out, fmt.Sprintf("%s %d-%d %s", s.Work, s.Start-dawn.UnixMilli(), s.End-dawn.UnixMilli(), s.Label))
-		}
-		return out
-	}
 	require.Equal(t, []string{
 		"dispatch 1800-17000 d1",
 		"waiting 2000-3000 d1.1",
@@ -136,10 +138,10 @@ func TestLanesOfFailedAttempts(t *testing.T) {
 		"first 11000-12000 d1.1",
 		"tokens 12000-14000 d1.1",
 		"tool 15500-16500 search",
-	}, brief("food"))
+	}, lanes["food"].brief())
 	require.Equal(t, []string{
 		"dispatch 2000-16000 d2", "waiting 8000-9000 d2.1", "retry 9000-11000 d2.1", "first 11000-11500 d2.1", "tokens 11500-15000 d2.1",
-	}, brief("sights"))
+	}, lanes["sights"].brief())
 	require.Equal(t, []string{
 		"waits 2000-17000 ",
 		"waiting 100-600 f.1", "first 600-900 f.1", "tokens 900-2000 f.1",
@@ -147,7 +149,7 @@ func TestLanesOfFailedAttempts(t *testing.T) {
 		"failed 18500-18600 f.2 try 69: timeout, no answer", "retry 18600-19000 after f.2 try 69: timeout, no answer",
 		"refused 18600-18600 f.2 try 69: timeout, no answer",
 		"first 19000-19100 f.2", "tokens 19100-20000 f.2",
-	}, brief("facilitator"))
+	}, lanes["facilitator"].brief())
 }
 
 // simOverHTTP is the simulated model behind real HTTP, as a runner asks it.

@@ -29,6 +29,13 @@ func Samples() map[events.Kind]events.Event {
 		Early: &events.Early{Text: "I ask the <food> expert", Reasoning: "she knows", Extra: extra},
 	}
 	task := events.Task{ID: 1, Text: "Find breakfast places in 京都", AssignedTo: "food", Finished: true}
+	failed := events.FailedCall{
+		ModelCall: "d3.1", EarlierAttempts: 6,
+		Attempts: []events.FailedAttempt{{
+			StartMS: 12, RanMS: 250, WaitMS: 900, Error: "rate_limited", Status: 429, Message: "slow down", Model: "big",
+			Usage: &events.Usage{InputTokens: 1200, CachedInputTokens: 1000, OutputTokens: 8, ReasoningTokens: 2, Estimated: true},
+		}},
+	}
 	usage := events.Usage{InputTokens: 1200, CachedInputTokens: 1000, OutputTokens: 80, ReasoningTokens: 20, Estimated: true}
 	list := []events.Event{
 		events.WorkflowStarted{
@@ -53,7 +60,7 @@ func Samples() map[events.Kind]events.Event {
 			Usage: usage, CostUSD: &cost, ModelCalls: 16, DrivenMS: 81234,
 		},
 		events.FinalAnswer{Content: "Day 1: …", Fallback: true, Structured: true},
-		events.Error{Message: "the endpoint refuses the key", Code: "authentication"},
+		events.Error{Message: "the endpoint refuses the key", Code: "authentication", FailedCall: failed},
 		events.CancelRequested{Reason: "changed my mind"},
 		events.RunCancelled{Reason: "changed my mind"},
 		events.RunSuspended{Reason: "interrupted", DrivenMS: 500},
@@ -71,7 +78,7 @@ func Samples() map[events.Kind]events.Event {
 		events.AgentMessage{Agent: "food", DisplayName: "Food expert", Content: "Done."},
 		events.AgentFinished{
 			Agent: "food", DisplayName: "Food expert", CallID: "call_7", Status: events.OutcomeTimedOut, Result: "no answer in 60 s",
-			Error: "deadline", ElapsedMS: 60001,
+			Error: "deadline", ElapsedMS: 60001, FailedCall: failed,
 		},
 		events.FacilitatorMessage{Agent: events.FacilitatorID, DisplayName: "Facilitator", Content: "I split this up."},
 		events.DispatchRefused{Tool: "call_food", Result: "the same tasks a third time: replan", CallRef: ref},

@@ -175,7 +175,8 @@ function paintStretches(e: Easel, stretches: Stretch[], top: number, now: number
     const step = s.work === "refused" ? markWidth : 1;
     covered[s.work] = [e.time(Math.floor(right)), e.time(Math.floor(right) + step)];
     if (s.work === "refused") {
-      marks.push(left);
+      // The mark of what ended a run lies at the edge, and is whole there.
+      marks.push(left > e.width ? left : Math.min(left, e.width - markWidth / 2 - 1));
       continue;
     }
     const [at, high] = looks[s.work];

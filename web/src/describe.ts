@@ -1,6 +1,6 @@
 // What an event says, in a line; and the groups that the log can be narrowed to.
 
-import type { Envelope } from "./events";
+import type { AgentFinished, Envelope } from "./events";
 import { line, money, plural, precise } from "./format";
 
 export type Group = "run" | "plan" | "document" | "agents" | "model" | "tools" | "trouble";
@@ -52,7 +52,7 @@ export function describe(env: Envelope): string {
     case "agent_started":
       return `${plural(env.data.task_ids?.length ?? 0, "task")} ${(env.data.task_ids ?? []).join(", ")}: ${line(env.data.message, 120)}`;
     case "agent_finished":
-      return `${env.data.status} after ${precise(env.data.elapsed_ms)}` + (env.data.error ? ": " + line(env.data.error, 100) : "");
+      return `${env.data.status} after ${precise(env.data.elapsed_ms)}` + tried(env.data) + (env.data.error ? ": " + line(env.data.error, 100) : "");
     case "agent_message":
     case "facilitator_message":
     case "user_message":
@@ -79,4 +79,10 @@ export function describe(env: Envelope): string {
     case "limit_reached":
       return `${env.data.limit} ${env.data.value}: ${line(env.data.consequence, 120)}`;
   }
+}
+
+// tried says how often a model was asked in vain before its agent ended.
+function tried(d: AgentFinished): string {
+  const attempts = (d.attempts?.length ?? 0) + (d.earlier_attempts ?? 0);
+  return attempts ? `, ${plural(attempts, "attempt")} of ${d.model_call_id}` : "";
 }

@@ -19,6 +19,28 @@ export interface AgentFinished {
   result: string;
   error?: string;
   elapsed_ms: number;
+  model_call_id?: string;
+  attempts?: FailedAttempt[];
+  earlier_attempts?: number;
+}
+
+export interface FailedAttempt {
+  start_ms: number;
+  ran_ms: number;
+  wait_ms: number;
+  error: string;
+  status?: number;
+  message?: string;
+  model?: string;
+  usage?: Usage;
+}
+
+export interface Usage {
+  input_tokens: number;
+  cached_input_tokens?: number;
+  output_tokens: number;
+  reasoning_tokens?: number;
+  estimated?: boolean;
 }
 
 export interface AgentMessage {
@@ -178,6 +200,9 @@ export interface Span {
 export interface Error {
   message: string;
   code?: string;
+  model_call_id?: string;
+  attempts?: FailedAttempt[];
+  earlier_attempts?: number;
 }
 
 export interface FacilitatorMessage {
@@ -234,25 +259,6 @@ export interface ToolCall {
   name: string;
   arguments: string;
   extra?: unknown;
-}
-
-export interface Usage {
-  input_tokens: number;
-  cached_input_tokens?: number;
-  output_tokens: number;
-  reasoning_tokens?: number;
-  estimated?: boolean;
-}
-
-export interface FailedAttempt {
-  start_ms: number;
-  ran_ms: number;
-  wait_ms: number;
-  error: string;
-  status?: number;
-  message?: string;
-  model?: string;
-  usage?: Usage;
 }
 
 export interface RunCancelled {

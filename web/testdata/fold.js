@@ -678,9 +678,13 @@ var fold = (() => {
           this.begin(dispatch, env.data.agent, "dispatch", at, env.seq, dispatch);
           break;
         case "agent_finished":
+          this.attempted(env.data, agent, at, env.seq);
           this.close(dispatch, at);
           this.dispatches.delete(dispatch);
           if (this.dispatches.size === 0) this.close(waits, at);
+          break;
+        case "error":
+          this.attempted(env.data, agent, at, env.seq);
           break;
         case "dispatch_refused":
           this.mark(agent, at, env.seq, "refused: " + line(env.data.result));
@@ -706,29 +710,39 @@ var fold = (() => {
       const newest = retries[retries.length - 1];
       const sent = at - d.total_ms;
       const begun = sent - (newest ? newest.start_ms + newest.ran_ms + newest.wait_ms : d.queued_ms + (d.retried_ms ?? 0));
-      const push = (work, start, end, label) => {
-        if (end > start) lane.stretches.push({ work, start, end, seq, label });
-      };
       lane.calls++;
       if (!newest) {
-        push("waiting", begun, begun + d.queued_ms, d.id);
-        push("retry", begun + d.queued_ms, sent, d.id);
+        push(lane, "waiting", begun, begun + d.queued_ms, seq, d.id);
+        push(lane, "retry", begun + d.queued_ms, sent, seq, d.id);
       } else {
-        const cut = Math.max(0, d.attempts - 1 - retries.length);
-        push(cut > 0 ? "retry" : "waiting", begun, begun + retries[0].start_ms, cut > 0 ? `${d.id}, ${cut} earlier attempts` : d.id);
-        retries.forEach((attempt, i) => {
-          const label = `${d.id} try ${cut + i + 1}: ${failure(attempt)}`;
-          const start = begun + attempt.start_ms;
-          const failed = start + attempt.ran_ms;
-          push("failed", start, failed, label);
-          push("retry", failed, failed + attempt.wait_ms, `after ${label}`);
-          this.mark(lane.agent, failed, seq, label);
-        });
+        this.tries(d.id, retries, Math.max(0, d.attempts - 1 - retries.length), lane, begun, seq);
       }
-      push("first", sent, sent + d.first_token_ms, d.id);
-      push("tokens", sent + d.first_token_ms, at, d.id);
+      push(lane, "first", sent, sent + d.first_token_ms, seq, d.id);
+      push(lane, "tokens", sent + d.first_token_ms, at, seq, d.id);
       if (d.interrupted) this.mark(lane.agent, at, seq, `${d.id} broke off; the calls that it had started stand`);
       this.occupy(begun, at);
+    }
+    // attempted adds what was tried in the model call whose failure ended an agent.
+    attempted(d, agent, at, seq) {
+      const attempts = d.attempts ?? [];
+      const last = attempts[attempts.length - 1];
+      if (!last) return;
+      const begun = at - (last.start_ms + last.ran_ms + last.wait_ms);
+      this.tries(d.model_call_id ?? "", attempts, d.earlier_attempts ?? 0, this.lane(agent), begun, seq);
+      this.occupy(begun, at);
+    }
+    // tries adds failed attempts and the waits around them. Of a call with more of them
+    // than its event holds the first are not known: so many were cut.
+    tries(id, attempts, cut, lane, begun, seq) {
+      push(lane, cut > 0 ? "retry" : "waiting", begun, begun + attempts[0].start_ms, seq, cut > 0 ? `${id}, ${cut} earlier attempts` : id);
+      attempts.forEach((attempt, i) => {
+        const label = `${id} try ${cut + i + 1}: ${failure(attempt)}`;
+        const start = begun + attempt.start_ms;
+        const failed = start + attempt.ran_ms;
+        push(lane, "failed", start, failed, seq, label);
+        push(lane, "retry", failed, failed + attempt.wait_ms, seq, `after ${label}`);
+        this.mark(lane.agent, failed, seq, label);
+      });
     }
     begin(key, agent, work, start, seq, label) {
       const stretch = { work, start, end: 0, seq, label };
@@ -781,6 +795,9 @@ var fold = (() => {
   };
   var waits = "waits";
   var joinMs = 50;
+  function push(lane, work, start, end, seq, label) {
+    if (end > start) lane.stretches.push({ work, start, end, seq, label });
+  }
   function failure(a) {
     const cause = a.status ? `HTTP ${a.status}` : a.error.replace(/_/g, " ");
     return a.message ? `${cause}, ${line(a.message)}` : cause;
