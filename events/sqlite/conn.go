@@ -48,12 +48,12 @@ func openConn(path string, pragmas ...string) (*conn, error) {
 
 // dsn gives the path as a URI, so that no character of it counts as an option.
 // The file must exist: sqlite would make it with the mode of the umask.
-func dsn(path string) string {
+func dsn(path string, options ...string) string {
 	path = filepath.ToSlash(path)
 	if !strings.HasPrefix(path, "/") {
 		path = "/" + path
 	}
-	return (&url.URL{Scheme: "file", Path: path, RawQuery: "mode=rw"}).String()
+	return (&url.URL{Scheme: "file", Path: path, RawQuery: strings.Join(append(options, "mode=rw"), "&")}).String()
 }
 
 func (c *conn) close() error {

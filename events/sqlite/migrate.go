@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/pressly/goose/v3"
 	sqlite3 "modernc.org/sqlite"
@@ -24,10 +25,14 @@ const applicationID = 1668183662
 // newestSchema is the number of the last migration of this build.
 const newestSchema = 2
 
+// migrateWait is how long other processes' commits are waited for: many times what one
+// takes.
+const migrateWait = 10 * time.Second
+
 // prepareFile checks an existing file and brings it, or a fresh one, to the
 // newest schema. One process at a time does so.
 func prepareFile(ctx context.Context, path string) error {
-	c, err := openConn(path, "busy_timeout = 10000")
+	c, err := openConn(path, fmt.Sprintf("busy_timeout = %d", migrateWait.Milliseconds()))
 	if err != nil {
 		return err
 	}
@@ -88,7 +93,9 @@ func migrate(ctx context.Context, c *conn, path string) (err error) {
 	if err := c.exec(fmt.Sprintf("PRAGMA application_id = %d", applicationID)); err != nil {
 		return err
 	}
-	connector, err := sqlite3.NewConnector(dsn(path))
+	// A migration reads before it writes. It takes the lock first: else SQLite refuses it
+	// at once when another process committed in between.
+	connector, err := sqlite3.NewConnector(dsn(path, "_txlock=immediate", fmt.Sprintf("_pragma=busy_timeout(%d)", migrateWait.Milliseconds())))
 	if err != nil {
 		return err
 	}
