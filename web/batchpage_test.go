@@ -223,8 +223,12 @@ func TestFollowABatch(t *testing.T) {
 	b.wait(`document.querySelector('.batches .status')?.innerText.includes('degraded')`)
 	b.press("g")
 	b.wait(`document.querySelector('.runs .of')?.innerText.includes('row q-')`)
+	require.Less(t, js[float64](b, `document.querySelector('.runs .of').getBoundingClientRect().height`), 40.0, "which row of which batch is one line, the link in it")
 	b.clean()
 }
+
+// rowsRunning counts the rows in view that are shown as running.
+const rowsRunning = `[...document.querySelectorAll('.batch-rows .row .state')].filter((e) => e.innerText.includes('running')).length`
 
 // Proves R71, R73: a batch whose process is killed shows as interrupted, though no event
 // tells so, and as running again once it is taken up.
@@ -233,18 +237,22 @@ func TestBatchIsInterrupted(t *testing.T) {
 	s := tellBatch(t, log, 400, 120)
 	server := serve(t, web.Config{Log: log})
 	b := browse(t)
-	b.open(server.url("/#/batches/" + string(s.id)))
+	b.open(server.url("/#/batches/" + string(s.id) + "?status=running"))
 	b.wait(`(` + batchState + `).includes('running') && document.querySelector('.head').innerText.includes('held by host:1')`)
+	b.wait(rowsRunning + " > 0")
 	require.NoError(t, log.Release(t.Context(), s.key, s.epoch))
 	b.wait(`(` + batchState + `).includes('interrupted')`)
 	require.Contains(t, b.text(".notice"), "its process is gone")
 	require.Contains(t, b.text(".notice"), "The same command again goes on.")
 	require.NotContains(t, b.text(".head"), "left")
+	require.Zero(t, js[int](b, rowsRunning), "rows that nobody drives do not go on running")
+	require.Positive(t, js[int](b, `[...document.querySelectorAll('.batch-rows .row .state')].filter((e) => e.innerText.includes('interrupted')).length`))
 	var err error
 	s.epoch, err = log.Claim(t.Context(), s.key, "host:3", false)
 	require.NoError(t, err)
 	s.then(time.Now().UTC(), events.BatchStarted{Input: "questions.jsonl", Output: "answers.jsonl", Team: "trip", Rows: 400, Concurrency: 16, Resumed: true})
 	b.wait(`(` + batchState + `).includes('running') && document.querySelector('.head').innerText.includes('call 3')`)
 	require.NotContains(t, b.text(".notice"), "gone")
+	b.wait(rowsRunning + " > 0")
 	b.clean()
 }

@@ -53,7 +53,7 @@ function Row({ s }: { s: Held }) {
         <span class="request" title={[s.input, s.output].filter(Boolean).join(" → ")}>{batchName(s)}</span>
         <span class="facts num">
           <span>{line(s.team, 40)}{s.simulated && <em class="simulated">simulated</em>}</span>
-          <span class="progress"><Parts s={s} />{rowsDone(s)}</span>
+          <span class="progress"><Parts s={s} lost={s.interrupted === true} />{rowsDone(s)}</span>
           <span>{going ? rate(s.rows_per_second) : ""}</span>
           <span>{going && s.left_ms ? `${duration(s.left_ms - since)} left` : over(s.status) ? duration(s.elapsed_ms) : ""}</span>
           <span>{tokens(s.tokens)}</span>

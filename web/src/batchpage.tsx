@@ -70,7 +70,7 @@ function Head({ view, batch }: { view: BatchView; batch: Batch }) {
         <span class="tokens">{tokens(s.tokens)}{call.max_tokens ? ` of ${tokens(call.max_tokens)}` : ""}</span>
         <Cost batch={batch} />
       </div>
-      <Parts s={s} />
+      <Parts s={s} lost={view.interrupted()} />
       <div class="facts num">
         <span>{line(s.team, 60)}{s.solo ? ", solo" : ""}</span>
         {models && <span class="models" title={models}>{line(models, 60)}</span>}

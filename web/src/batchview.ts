@@ -47,7 +47,12 @@ export class BatchView extends ThreadView {
 
   // interrupted says that the batch runs by its log, but its process is gone.
   interrupted(): boolean {
-    return this.running() && this.following.value && this.held.value?.interrupted === true;
+    return this.following.value && this.abandoned();
+  }
+
+  // abandoned says the same of the rows, which are those of now at a past moment too.
+  abandoned(): boolean {
+    return this.running() && this.held.value?.interrupted === true;
   }
 
   // ask looks at who drives the batch: no event tells that a process has died.

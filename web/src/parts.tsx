@@ -38,11 +38,12 @@ export function batchName(s: BatchSummary): string {
   return line(name(s.input, "standard input", "rows of a program") + " → " + name(s.output, "standard output", "a program"), 200);
 }
 
-// Parts is a bar of the rows: those done by how they ended, and those under way.
-export function Parts({ s }: { s: BatchSummary }) {
+// Parts is a bar of the rows: those done by how they ended, and those under way, or
+// left where they stood by a process that is gone.
+export function Parts({ s, lost }: { s: BatchSummary; lost: boolean }) {
   const total = Math.max(s.rows, s.done + s.running, 1);
   const parts: [string, number, string][] = [
-    ["completed", s.completed, "completed"], ["degraded", s.degraded, "degraded"], ["failed", s.failed, "failed"], ["under", s.running, "under way"],
+    ["completed", s.completed, "completed"], ["degraded", s.degraded, "degraded"], ["failed", s.failed, "failed"], [lost ? "under lost" : "under", s.running, lost ? "interrupted" : "under way"],
   ];
   const words = parts.filter(([, n]) => n > 0).map(([, n, word]) => `${count(n)} ${word}`).join(", ");
   return (

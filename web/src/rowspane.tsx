@@ -6,7 +6,7 @@ import { go, param, runLink, setParams } from "./address";
 import type { Row } from "./batchrows";
 import type { BatchView } from "./batchview";
 import { tick } from "./clock";
-import { count, duration, exact, money, plural, precise, status, tokens } from "./format";
+import { count, duration, exact, interrupted, money, plural, precise, status, tokens } from "./format";
 import { over } from "./fold";
 import { StatusFilter } from "./listing";
 import { StatusMark } from "./parts";
@@ -105,9 +105,10 @@ function Heads() {
 }
 
 function Cells({ row, view, choose }: { row: Row; view: BatchView; choose: (run: string) => void }) {
-  const going = !over(row.status) && row.status !== "suspended";
+  const unfinished = !over(row.status) && row.status !== "suspended";
+  const going = unfinished && !view.abandoned();
   if (going) tick.value;
-  const is = row.gone ? { sign: "·", word: "moved on", tone: "quiet" } : status(row.status);
+  const is = row.gone ? { sign: "·", word: "moved on", tone: "quiet" } : unfinished && !going ? interrupted : status(row.status);
   const end = going && !row.gone ? Date.now() + view.skew : row.updated;
   return (
     <>
