@@ -48,7 +48,7 @@ func newGuard(config Config) (*guard, error) {
 		loopback = ip.IsLoopback()
 	}
 	if !loopback && config.Token == "" {
-		return nil, fmt.Errorf("address %s can be reached by others: give a token with --token-file FILE, or listen on 127.0.0.1", config.Address)
+		return nil, fmt.Errorf("address %s can be reached by others: convene serve does that, with a token in --token-file FILE; or listen on 127.0.0.1", config.Address)
 	}
 	g := &guard{hosts: map[string]bool{}, token: config.Token, codes: map[string]time.Time{}, sessions: map[[sha256.Size]byte]bool{}}
 	names := []string{host}

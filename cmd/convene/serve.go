@@ -77,7 +77,7 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 	}
 	dash, err := a.dashboard(web.Config{
 		Log: d.log, Runs: runs, Address: f.address, Hosts: f.hosts, Token: token, Logger: a.requestLog(d.level),
-	})
+	}, "--addr")
 	if err != nil {
 		return usage(err)
 	}
@@ -157,11 +157,12 @@ type dashboard struct {
 	err   error
 }
 
-// dashboard begins to serve. A port of 0 takes any that is free.
-func (a *app) dashboard(config web.Config) (*dashboard, error) {
+// dashboard begins to serve. A port of 0 takes any that is free. flag is the one that
+// chose the address.
+func (a *app) dashboard(config web.Config, flag string) (*dashboard, error) {
 	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", config.Address)
 	if err != nil {
-		return nil, fmt.Errorf("%w. --addr chooses another address", err)
+		return nil, fmt.Errorf("%w. %s chooses another address", err, flag)
 	}
 	if host, _, err := net.SplitHostPort(config.Address); err == nil {
 		_, port, _ := net.SplitHostPort(listener.Addr().String()) // a TCP address has a port

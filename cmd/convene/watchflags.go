@@ -33,6 +33,9 @@ func (f *watchFlags) registerFile(c *cobra.Command) {
 	c.Flags().StringVar(&f.address, "dashboard", "", "serve the run's dashboard at this address of this machine, such as "+defaultDashboard)
 }
 
+// dashboardFlag chooses the address of a run's or a batch's dashboard.
+const dashboardFlag = "--dashboard"
+
 func (f *watchFlags) wanted() bool { return f.open || f.address != "" }
 
 // watched is the dashboard beside a run or a batch; nil does nothing.
@@ -47,7 +50,7 @@ type watched struct {
 func (d *driver) watch(r *runner.Runner) (*watched, error) {
 	w := &watched{app: d.app, flags: d.flags.watch, runs: newWebRuns(r)}
 	var err error
-	w.dash, err = d.app.dashboard(web.Config{Log: d.log, Runs: w.runs, Address: w.flags.where(), Logger: d.app.requestLog(d.level)})
+	w.dash, err = d.app.dashboard(web.Config{Log: d.log, Runs: w.runs, Address: w.flags.where(), Logger: d.app.requestLog(d.level)}, dashboardFlag)
 	if err != nil {
 		return nil, usage(err)
 	}
@@ -104,7 +107,7 @@ func (f *watchFlags) where() string {
 // nothing to start or steer. speed plays it; 0 shows its end.
 func (a *app) showFile(ctx context.Context, config web.Config, run string, f watchFlags, speed float64) error {
 	config.Address = f.where()
-	dash, err := a.dashboard(config)
+	dash, err := a.dashboard(config, dashboardFlag)
 	if err != nil {
 		return usage(err)
 	}
