@@ -18,10 +18,12 @@ func newForkCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "fork RUN --at SEQ",
 		Short: "Start over from a point of a run, with the facts up to it",
-		Long: `Start over from a point of a run: a new run takes over the facts up to that event, and
-goes on from there, with another model or an added instruction if you like. No model
-call among those facts is made again. The other run stays as it is. convene show and the dashboard
-give the numbers of events.`,
+		Long: `Start over from a point of a run: a new run takes over the facts up to that event,
+and goes on from there, with another model or an added instruction if you like. No
+model call among those facts is made again. An instruction cannot stand between a
+turn's calls and their results: amid a turn of the facilitator, with specialists at
+work, the new run keeps the facts before that turn alone. The other run stays as it
+is. convene show and the dashboard give the numbers of events.`,
 		Example: `  convene fork 0198c0de --at 42 --instruction "Keep it under 100 euros a day"
   convene fork 0198c0de --at 42 --model openai/gpt-5-mini`,
 		Args: cobra.ExactArgs(1),
