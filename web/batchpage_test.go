@@ -192,7 +192,8 @@ func TestFollowABatch(t *testing.T) {
 	b.shot("batch-done")
 
 	// A cause leads to the rows of its status, and a row to its run and back.
-	b.click(".causes .cause")
+	require.Equal(t, []int{1, 1}, js[[]int](b, `["button", "span"].map((kind) => document.querySelectorAll(`+"`.causes ${kind}.cause`"+`).length)`), "rows without a run cannot be shown")
+	b.click(".causes button.cause")
 	b.wait(`location.hash.includes('status=failed') && ` + batchRow + ` === 4`)
 	b.reload()
 	b.wait(batchRow + ` === 4 && document.querySelector('.batch-rows select').value === 'failed'`)

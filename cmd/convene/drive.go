@@ -60,6 +60,9 @@ func (d *driver) open(ctx context.Context, open func(context.Context) (events.Lo
 	if d.level, err = d.app.logLevel(); err != nil {
 		return usage(err)
 	}
+	if err := d.flags.watch.check(); err != nil {
+		return usage(err)
+	}
 	if d.flags.output != "" {
 		if err := checkOutput(d.flags.output); err != nil {
 			return usage(err)

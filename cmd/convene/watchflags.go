@@ -36,6 +36,14 @@ func (f *watchFlags) registerFile(c *cobra.Command) {
 // dashboardFlag chooses the address of a run's or a batch's dashboard.
 const dashboardFlag = "--dashboard"
 
+// check refuses what would do nothing.
+func (f *watchFlags) check() error {
+	if f.linger && !f.wanted() {
+		return errors.New("--linger keeps a dashboard: say --open or --dashboard too")
+	}
+	return nil
+}
+
 func (f *watchFlags) wanted() bool { return f.open || f.address != "" }
 
 // watched is the dashboard beside a run or a batch; nil does nothing.

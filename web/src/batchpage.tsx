@@ -161,13 +161,18 @@ function Causes({ batch }: { batch: Batch }) {
   );
 }
 
+// Cause is one kind of failure. Rows that never had a run are not among those that can
+// be shown.
 function Cause({ cause }: { cause: BatchCause }) {
   const is = status(cause.status);
+  const what = <><b class="num">{count(cause.count)}</b> <span aria-hidden="true">{is.sign}</span><span class="sr"> {is.word}: </span> <code>{line(cause.code, 60)}</code></>;
   return (
     <li>
-      <button type="button" class={"plain cause " + is.tone} title={`Show the rows that are ${is.word}`} onClick={() => setParams({ status: cause.status, q: "" })}>
-        <b class="num">{count(cause.count)}</b> <span aria-hidden="true">{is.sign}</span><span class="sr"> {is.word}: </span> <code>{line(cause.code, 60)}</code><span class="sr">: show such rows</span>
-      </button>
+      {cause.run_id ? (
+        <button type="button" class={"plain cause " + is.tone} title={`Show the rows that are ${is.word}`} onClick={() => setParams({ status: cause.status, q: "" })}>
+          {what}<span class="sr">: show such rows</span>
+        </button>
+      ) : <span class={"cause " + is.tone}>{what}</span>}
       <span class="first">first {cause.run_id ? <a href={runLink(cause.run_id)}>{line(cause.row_id, 40)}</a> : line(cause.row_id, 40)}</span>
       <span class="why" title={line(cause.message, 2000)}>{line(cause.message, 300)}</span>
     </li>
