@@ -92,10 +92,11 @@ func barePaint(t *testing.T) float64 {
 	return slices.Min(times)
 }
 
-// Proves R71: the first useful paint, of the list and of a run, from a server with a
-// log on disk to a real browser: 200 ms on a machine that has nothing else to do. What
-// is bounded is the work of the page, which other work does not lengthen much; the
-// bound on the time only tells a page that waits for something.
+// The first useful paint, of the list and of a run, from a server with a log on disk to
+// a real browser. The aim is 200 ms; two shared cores with nothing else to do took 180 to
+// 320, of which the log of the test tells. What is bounded is the work of the page, which
+// other work does not lengthen much; the bound on the time only tells a page that waits
+// for something.
 func TestFirstUsefulPaint(t *testing.T) {
 	if raceDetector {
 		t.Skip("the page is what is measured, and it knows no race detector")
@@ -114,7 +115,7 @@ func TestFirstUsefulPaint(t *testing.T) {
 	server := serve(t, web.Config{Log: log, Runs: runs})
 	// A page that waits for nothing takes no second, or waits because everything does: it
 	// takes bareTimes what a bare one does.
-	const promisedMS, waitsMS, bareTimes = 200.0, 1000.0, 15
+	const aimMS, waitsMS, bareTimes = 200.0, 1000.0, 15
 	bare := barePaint(t)
 	t.Logf("a bare page: first paint after %.0f ms", bare)
 	for _, page := range []struct{ name, address, useful string }{
@@ -130,7 +131,7 @@ func TestFirstUsefulPaint(t *testing.T) {
 			}
 			work := min(paintWork(t, server.url(page.address), page.useful), paintWork(t, server.url(page.address), page.useful))
 			t.Logf("%.0f ms of the processor until then", work)
-			require.Less(t, work, promisedMS, "the work of the page alone takes longer than promised")
+			require.Less(t, work, aimMS, "the work of the page alone takes longer than all may")
 			require.Less(t, slices.Min(times), max(waitsMS, bareTimes*bare), "the page waits for something")
 		})
 	}
