@@ -19,17 +19,22 @@ test: ## run the tests
 	$(GO) test ./...
 
 .PHONY: race
+race: export GORACE = atexit_sleep_ms=0 # a process that ends sleeps a second by default
 race: ## run the tests with the race detector, in random order
 	$(GO) test -race -shuffle=on $$($(GO) list ./... | grep -v '/web$$')
 	$(GO) test -race -shuffle=on ./web
 
+.PHONY: browser
+browser: ## test the page in Chromium; needs it, and npm for axe
+	$(GO) test -tags browser -timeout 20m -run "^($$(grep -l '^//go:build browser' web/*_test.go | xargs sed -n 's/^func \(Test[A-Za-z0-9_]*\)(.*/\1/p' | paste -sd '|'))$$" ./web
+
 .PHONY: lint
 lint: ## vet and golangci-lint
-	$(GO) vet ./...
+	$(GO) vet -tags browser ./...
 	$(GO) run $(GOLANGCI) run ./...
 
 .PHONY: generate
-generate: ## write all generated files anew
+generate: ## rewrite all generated files
 	$(GO) generate ./...
 
 .PHONY: dashboard
@@ -58,19 +63,21 @@ bench: ## overhead, critical path and memory of whole runs and batches, beside a
 	$(GO) test -run '^$$' -bench 'Overhead|CriticalPath|Memory|Batch|UnevenRows' -benchtime $(BENCHTIME) -timeout 30m ./internal/bench
 
 .PHONY: bench-limits
-bench-limits: ## rate limits as a server sees them: seven minutes
-	$(GO) test -run '^$$' -bench Limits -benchtime $(BENCHTIME) -timeout 30m ./internal/bench
+bench-limits: ## rate limits as a server sees them: 25 minutes
+	$(GO) test -run '^$$' -bench Limits -benchtime $(BENCHTIME) -timeout 40m ./internal/bench
 
 .PHONY: bench-sockets
 bench-sockets: ## from the commit to 100 viewers, in one process and across two, beside a bare broadcast
 	$(GO) test -run '^$$' -bench '^BenchmarkSockets$$' -benchtime $(BENCHTIME) ./web
 
 .PHONY: soak
-soak: ## what takes minutes: kill -9 at KILLS random moments, the memory of 100,000 rows
+soak: ## what takes minutes: kill -9 at KILLS random moments, flipped bits, the memory of 100,000 rows
 	CONVENE_KILLS=$(KILLS) $(GO) test -count=1 -v -run '^TestKill$$' -timeout 30m ./cmd/convene
 	CONVENE_KILLS=100 $(GO) test -count=1 -v -run '^TestKilledAtRandomMoments$$' -timeout 30m ./batch
 	CONVENE_SOAK=1 $(GO) test -count=1 -v -run '^TestMemoryIsFlat$$' -timeout 60m ./batch
+	CONVENE_SOAK=1 $(GO) test -count=1 -v -run '^TestFlippedBits$$' -timeout 30m ./events/sqlite
 
 .PHONY: examples
-examples: ## build and test the module that embeds convene
+examples: ## build and test the modules that embed convene
 	cd examples/embedding && $(GO) vet ./... && $(GO) test ./...
+	cd examples/embedding/dashboard && $(GO) vet ./... && $(GO) test ./...

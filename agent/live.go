@@ -19,6 +19,7 @@ const (
 	PhaseThinking Phase = "thinking" // reasoning streams
 	PhaseWriting  Phase = "writing"  // text or arguments stream
 	PhaseRetrying Phase = "retrying" // waiting to try again
+	PhaseAway     Phase = "away"     // waiting for an endpoint that cannot be used
 	PhaseTools    Phase = "tools"    // slow tools run
 	PhaseFinished Phase = "finished" // nothing more comes
 )
@@ -30,6 +31,9 @@ type Live struct {
 	Agent       events.AgentID
 	DisplayName string
 	Dispatch    events.DispatchID
+	// Queues says that the endpoint lets calls of the agent wait for their first token for
+	// long, as the flex tier does: that is no time at work.
+	Queues bool
 
 	mu  sync.Mutex // guards what follows
 	now LiveState
@@ -38,8 +42,13 @@ type Live struct {
 	tail    []byte
 	// parts are the newest texts and calls that have streamed, the current one last.
 	parts []part
-	// watched is when somebody last asked for the stream.
-	watched time.Time
+	// lookedAt is when somebody last asked for the stream.
+	lookedAt time.Time
+	// works counts the external tools and functions at work. active is the time at work
+	// until counted.
+	works   int
+	active  time.Duration
+	counted time.Time
 }
 
 // part is a text, or the arguments of one call, within what an attempt streams.
@@ -53,26 +62,34 @@ const (
 	// little enough that thousands of agents at once cost nothing.
 	tailBytes = 400
 	// streamBytes bounds it while somebody follows the stream. The fastest endpoints
-	// write 3,000 tokens a second, 12 kB: who looks five times a second misses nothing,
+	// write 3,000 tokens a second, 12 kB: a viewer that polls five times a second misses nothing,
 	// even if one look comes late.
 	streamBytes = 8 << 10
 	// maxParts bounds the parts that are told apart in a stream: more than a model
 	// begins between two looks.
 	maxParts = 16
-	// watchedFor is how long after the last look a stream counts as followed.
-	watchedFor = 2 * time.Second
+	// followedFor is how long after the last look a stream counts as followed.
+	followedFor = 2 * time.Second
 )
 
 // LiveState is a Live at one moment.
 type LiveState struct {
 	Phase Phase
-	// Since is when the phase began, Heard when something last came from the model.
+	// Since is when the phase began, Heard when something last came from the model or
+	// from a tool.
 	Since, Heard time.Time
-	Call         events.ModelCallID
-	Attempt      int
-	// RetryAt and RetryReason are set while retrying.
+	// AtWork says that the agent's model, or a tool of its own, is at work now: not that
+	// it waits for the endpoint or for other agents. Active is how long it has been in
+	// all.
+	AtWork  bool
+	Active  time.Duration
+	Call    events.ModelCallID
+	Attempt int
+	// RetryAt and RetryReason are set while retrying, and while the endpoint is away; then
+	// GiveUpAt is when the run is parked, zero for never.
 	RetryAt     time.Time
 	RetryReason string
+	GiveUpAt    time.Time
 	// Tail is the end of what has streamed in this attempt: of the arguments of a tool
 	// call where InCall is set, else of the text.
 	Tail   string
@@ -87,7 +104,9 @@ func (l *Live) State() LiveState {
 }
 
 func (l *Live) state() LiveState {
+	l.count(time.Now())
 	state := l.now
+	state.AtWork, state.Active = l.atWork(), l.active
 	if pieces := l.pieces(); len(pieces) > 0 {
 		state.Tail = pieces[len(pieces)-1].Text
 	}
@@ -113,7 +132,7 @@ func (l *Live) Stream() (LiveState, []Piece) {
 	now := time.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.watched = now
+	l.lookedAt = now
 	return l.state(), l.pieces()
 }
 
@@ -144,6 +163,7 @@ func (l *Live) set(change func(now time.Time)) {
 	now := time.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.count(now)
 	change(now)
 }
 
@@ -154,13 +174,14 @@ func (l *Live) enter(phase Phase, now time.Time) {
 	l.now.Heard = now
 }
 
-func (l *Live) phase(phase Phase) {
+// Enter says that the agent is in a phase from now on. Enter, Asks, Take and Work are for what
+// drives the agent.
+func (l *Live) Enter(phase Phase) {
 	l.set(func(now time.Time) { l.enter(phase, now) })
 }
 
-func (l *Live) done() { l.phase(PhaseFinished) }
-
-func (l *Live) call(id events.ModelCallID) {
+// Asks says which model call the agent makes next.
+func (l *Live) Asks(id events.ModelCallID) {
 	l.set(func(now time.Time) {
 		l.now.Call, l.now.Attempt = id, 0
 		l.forget()
@@ -168,43 +189,60 @@ func (l *Live) call(id events.ModelCallID) {
 	})
 }
 
+// Take shows what came of the model call.
+func (l *Live) Take(delta *llm.Delta) {
+	switch {
+	case delta.Retry != nil:
+		l.retry(delta.Retry)
+	case delta.Away != nil:
+		l.endpointAway(delta.Away)
+	case delta.Back:
+		l.endpointBack()
+	case delta.Sent != 0:
+		l.sent(delta.Sent)
+	case delta.Text != "":
+		l.stream(-1, delta.Text)
+	case delta.Reasoning != "":
+		l.Enter(PhaseThinking)
+	case delta.Fragment != "":
+		l.stream(delta.Index, delta.Fragment)
+	}
+}
+
 func (l *Live) sent(attempt int) {
 	l.set(func(now time.Time) {
 		l.now.Attempt = attempt
 		l.forget()
+		if l.now.Phase == PhaseAway {
+			return // the call asks whether the endpoint is back
+		}
 		l.enter(PhaseWaiting, now)
 	})
 }
-
-func (l *Live) reasoning() { l.phase(PhaseThinking) }
-
-func (l *Live) text(text string) { l.stream(-1, text) }
-
-func (l *Live) fragment(index int, text string) { l.stream(index, text) }
 
 func (l *Live) stream(call int, text string) {
 	l.set(func(now time.Time) {
 		l.enter(PhaseWriting, now)
 		l.now.InCall = call >= 0
-		watched := now.Sub(l.watched) < watchedFor
+		followed := now.Sub(l.lookedAt) < followedFor
 		if len(l.parts) == 0 || l.parts[len(l.parts)-1].call != call {
 			switch {
-			case !watched:
+			case !followed:
 				l.parts = l.parts[:0]
 			case len(l.parts) == maxParts:
 				l.parts = append(l.parts[:0], l.parts[1:]...)
 			}
 			l.parts = append(l.parts, part{l.written, call})
 		}
-		l.append(text, watched)
+		l.append(text, followed)
 	})
 }
 
 // append keeps the newest bytes, moving memory only every so often, and gives back
-// what was for somebody who looks no more.
-func (l *Live) append(text string, watched bool) {
+// what was kept for a viewer that has left.
+func (l *Live) append(text string, followed bool) {
 	keep := tailBytes
-	if watched {
+	if followed {
 		keep = streamBytes
 	}
 	l.written += int64(len(text))
@@ -221,7 +259,7 @@ func (l *Live) append(text string, watched bool) {
 	l.tail = append(l.tail, text...)
 }
 
-// forget begins the stream anew.
+// forget starts the stream over.
 func (l *Live) forget() {
 	l.written, l.tail, l.parts = 0, l.tail[:0], l.parts[:0]
 }
@@ -235,5 +273,22 @@ func (l *Live) retry(r *llm.Retry) {
 		if r.Err != nil {
 			l.now.RetryReason = r.Err.Error()
 		}
+	})
+}
+
+// endpointAway shows that the call waits for an endpoint.
+func (l *Live) endpointAway(a *llm.Away) {
+	l.set(func(now time.Time) {
+		l.enter(PhaseAway, now)
+		l.now.Since = a.Since
+		l.now.RetryAt, l.now.GiveUpAt, l.now.RetryReason = a.Next, a.GiveUp, a.Trouble.String()
+		l.forget()
+	})
+}
+
+func (l *Live) endpointBack() {
+	l.set(func(now time.Time) {
+		l.now.RetryAt, l.now.GiveUpAt, l.now.RetryReason = time.Time{}, time.Time{}, ""
+		l.enter(PhaseWaiting, now)
 	})
 }

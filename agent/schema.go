@@ -6,65 +6,39 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/convene-run/convene/document"
+	"github.com/convene-run/convene/internal/structschema"
 )
 
-// Property is one argument of a tool.
-type Property struct {
-	Name     string
-	Schema   *jsonschema.Schema
-	Required bool
-}
-
-// Parameters writes the JSON Schema of a tool's arguments: the same properties
-// always give the same bytes, in the order given.
-func Parameters(properties ...Property) json.RawMessage {
-	schema := &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{}}
-	for _, p := range properties {
-		schema.Properties[p.Name] = p.Schema
-		schema.PropertyOrder = append(schema.PropertyOrder, p.Name)
-		if p.Required {
-			schema.Required = append(schema.Required, p.Name)
+// Schema gives the JSON Schema of a tool's arguments, inferred from the struct In: the
+// properties are its fields in their order, named by the json tags and described by the
+// jsonschema tags; those without omitempty or omitzero are required. Arguments that In
+// does not have are let pass. adjust may say what a type cannot. The same type always
+// gives the same bytes.
+//
+// It panics if In is no struct, or holds what has no schema, such as a function: that
+// is a mistake in the program.
+func Schema[In any](adjust ...func(*jsonschema.Schema)) json.RawMessage {
+	schema, err := structschema.For[In](nil)
+	if err == nil && schema.Type != "object" {
+		err = fmt.Errorf("it is %s, not a struct", schema.Type)
+	}
+	if err != nil {
+		panic(fmt.Sprintf("agent: schema of %T: %v", *new(In), err))
+	}
+	for part := range structschema.Parts(schema) {
+		if part.Properties != nil || part == schema {
+			part.AdditionalProperties = nil
 		}
+	}
+	if schema.Properties == nil {
+		schema.Properties = map[string]*jsonschema.Schema{}
+	}
+	for _, change := range adjust {
+		change(schema)
 	}
 	body, err := json.Marshal(schema)
 	if err != nil {
-		panic(fmt.Sprintf("marshal a tool schema: %v", err)) // our own literals: a defect
+		panic(fmt.Sprintf("agent: marshal the schema of %T: %v", *new(In), err)) // of our own making
 	}
 	return body
-}
-
-// PlaceProperties are the arguments that address the document. A reading tool
-// requires none of them.
-func PlaceProperties(layout document.Layout, reading bool) []Property {
-	var properties []Property
-	for _, p := range layout.Params() {
-		schema := &jsonschema.Schema{Type: p.Type, Description: p.Description}
-		for _, value := range p.Enum {
-			schema.Enum = append(schema.Enum, value)
-		}
-		if p.Min != nil {
-			schema.Minimum = jsonschema.Ptr(float64(*p.Min))
-		}
-		if p.Max != nil {
-			schema.Maximum = jsonschema.Ptr(float64(*p.Max))
-		}
-		properties = append(properties, Property{Name: p.Name, Schema: schema, Required: p.Required && !reading})
-	}
-	return properties
-}
-
-// Text is the schema of a string argument.
-func Text(description string) *jsonschema.Schema {
-	return &jsonschema.Schema{Type: "string", Description: description}
-}
-
-// Integer is the schema of an integer argument.
-func Integer(description string) *jsonschema.Schema {
-	return &jsonschema.Schema{Type: "integer", Description: description}
-}
-
-// List is the schema of an argument that is a list.
-func List(item *jsonschema.Schema, description string) *jsonschema.Schema {
-	return &jsonschema.Schema{Type: "array", Items: item, Description: description}
 }

@@ -65,7 +65,33 @@ func (b *Batch) affordable() bool {
 	return ok
 }
 
+// outOfBudget stops the batch at its bound.
 func (b *Batch) outOfBudget(limit events.Limit) {
 	tokens, cost := b.budget.Spent()
-	b.drain(Stop{StopBudget, fmt.Sprintf("%d tokens and $%.4f are spent: another row would meet the bound of the batch (%s)", tokens, cost, limit)})
+	stop := StopReason{Kind: StopBudget, Limit: limit}
+	bound, spent := float64(b.config.MaxTokens), float64(tokens)
+	if limit == events.LimitSharedCostUSD {
+		bound, spent = b.config.MaxCostUSD, cost
+	}
+	// A tenth more than rows took on average, so that the same does not happen again.
+	b.mu.Lock()
+	done, total := float64(b.tally.report.Rows), float64(b.config.Total)
+	b.mu.Unlock()
+	stop.Suffices = 2 * bound
+	if done > 0 && total > done {
+		stop.Suffices = max(1.1*spent/done*total, 1.1*bound)
+	}
+	refusal := b.budget.Refusal()
+	if refusal != nil {
+		stop.Suffices = max(stop.Suffices, 2*refusal.Suffices)
+	}
+	stop.Suffices = events.RoundUp(stop.Suffices)
+	enough := fmt.Sprintf("%s %s", events.Flag(limit), events.Amount(limit, stop.Suffices))
+	if spent == 0 && refusal != nil {
+		stop.Message = fmt.Sprintf("%v. Continue with at least %s", refusal, enough)
+	} else {
+		stop.Message = fmt.Sprintf("%d tokens and $%.4f are spent: another row would reach the batch's limit %s=%s. %s should be enough to continue",
+			tokens, cost, events.Flag(limit), events.Amount(limit, bound), enough)
+	}
+	b.drain(stop)
 }

@@ -30,12 +30,17 @@ type Config struct {
 	// Teams finds the teams that rows name. Defaults to [team.Resolve]: a built-in
 	// team or a file.
 	Teams func(name string) (*team.Team, error)
+	// Functions are specialists of Team that are Go functions. Rows that name a team have
+	// models alone.
+	Functions runner.Functions
 	// Model, if set, is asked instead of every model of the teams.
 	Model string
 	// Solo has a single agent answer each row, without specialists.
-	Solo   bool
+	Solo bool
+	// Tenant defaults to [events.LocalTenant].
 	Tenant events.TenantID
-	// Concurrency is how many rows run at once. Defaults to [DefaultConcurrency].
+	// Concurrency is how many rows run at once; those that wait for an endpoint do not
+	// count. Defaults to [DefaultConcurrency].
 	Concurrency int
 	// MaxFailures stops the batch when too many rows failed. Defaults to no bound.
 	MaxFailures MaxFailures
@@ -47,6 +52,9 @@ type Config struct {
 	RowTimeout time.Duration
 	// Timeout stops the batch, to be resumed. Defaults to none.
 	Timeout time.Duration
+	// MaxWait is how long a row waits for an endpoint that cannot be used, before its run is
+	// parked; no other row of that endpoint is then begun. Defaults to [runner.Forever].
+	MaxWait time.Duration
 	// Limiters gives the state of the endpoints' limiters, with their endpoints. While
 	// calls wait there no row is started. Defaults to starting rows as fast as
 	// Concurrency allows.
@@ -56,6 +64,10 @@ type Config struct {
 	// Input and Output tell those who watch where rows come from and outputs go. [Open]
 	// sets them; default to nothing.
 	Input, Output string
+	// Store names the store of the Runner's log, such as by its path. A batch into a file
+	// remembers it and refuses to go on in another, which knows nothing of its runs.
+	// Defaults to no such check.
+	Store string
 	// Identity names the batch. Defaults to a new one.
 	Identity Identity
 	// Resumed is set when rows of this identity may have been started before: the log
@@ -67,7 +79,7 @@ type Config struct {
 // are safe for concurrent use.
 type Batch struct {
 	config Config
-	budget *runner.Budget
+	budget *runner.LocalBudget
 	teams  *teams
 	// crew are the agents of the standard team, with their models.
 	crew runner.Crew
@@ -82,11 +94,16 @@ type Batch struct {
 	admitted int // rows that were started, or found bad, in this process
 	ended    int // rows of them that ended or were parked
 	written  int // rows of them that have an output
-	hopeless int // rows in a row that failed for want of a key or money
-	active   map[int]*active
-	stop     *Stop
-	stopped  chan struct{} // closed once stop is set
-	parking  parking
+	active   map[*Row]*active
+	away     away
+	// unfinished is what rows without an output have used so far, by index: as many as
+	// were under way at once when the batch was stopped.
+	unfinished map[int]spent
+	stop       *StopReason
+	stopped    chan struct{} // closed once stop is set
+	parking    parking
+	// rest is closed when Run returns, nil before it was called.
+	rest chan struct{}
 }
 
 // parking is what becomes of runs that are under way, or just starting, in a batch
@@ -106,11 +123,13 @@ type active struct {
 	run   *runner.Run
 }
 
+var errIncomplete = errors.New("new batch: Runner and Team are required")
+
 // New checks the configuration: that the team is sound and its models can be
 // asked, and that the bounds can be kept.
 func New(config Config) (*Batch, error) {
 	if config.Runner == nil || config.Team == nil {
-		return nil, errors.New("new batch: Runner and Team are required")
+		return nil, errIncomplete
 	}
 	if config.Teams == nil {
 		config.Teams = team.Resolve
@@ -118,20 +137,21 @@ func New(config Config) (*Batch, error) {
 	if config.Concurrency == 0 {
 		config.Concurrency = DefaultConcurrency
 	}
-	if config.Tenant == "" {
-		config.Tenant = events.LocalTenant
+	if config.MaxWait == 0 {
+		config.MaxWait = runner.Forever
 	}
+	config.Tenant = config.Tenant.OrLocal()
 	if config.Concurrency < 1 || config.Concurrency > MaxConcurrency {
 		return nil, fmt.Errorf("concurrency %d is not between 1 and %d", config.Concurrency, MaxConcurrency)
 	}
 	if config.MaxCostUSD < 0 || config.MaxTokens < 0 || config.RowTimeout < 0 || config.Timeout < 0 {
-		return nil, errors.New("a bound of the batch is negative")
+		return nil, errors.New("a limit of the batch is negative")
 	}
 	if config.Identity.ID == "" {
 		config.Identity = NewIdentity()
 	}
 	b := &Batch{
-		config: config, tally: newTally(), active: map[int]*active{}, stopped: make(chan struct{}),
+		config: config, tally: newTally(), active: map[*Row]*active{}, unfinished: map[int]spent{}, stopped: make(chan struct{}),
 		budget: runner.NewBudget(runner.BudgetLimits{MaxTokens: config.MaxTokens, MaxCostUSD: config.MaxCostUSD}),
 		teams:  newTeams(config),
 	}
@@ -164,11 +184,12 @@ func placeholders(t *team.Team) map[string]string {
 // is that of rows, of the sink or of the store; an [*events.HeldError] where a batch
 // of the same identity is under way.
 func (b *Batch) Run(ctx context.Context, rows iter.Seq2[Row, error], sink Sink) (Report, error) {
+	defer b.running()()
 	if err := b.claim(ctx); err != nil {
 		return b.Report(), err
 	}
 	defer b.release()
-	report, err := b.work(ctx, rows, sink)
+	report, err := b.work(ctx, placed(rows), sink)
 	return report, b.journal.end(ctx, report, err)
 }
 
@@ -182,26 +203,27 @@ func (b *Batch) work(ctx context.Context, rows iter.Seq2[Row, error], sink Sink)
 	b.mu.Unlock()
 	if b.config.Timeout > 0 {
 		timer := time.AfterFunc(b.config.Timeout, func() {
-			b.suspend(Stop{StopTimeout, fmt.Sprintf("the batch was under way for %s", b.config.Timeout)})
+			b.suspend(StopReason{Kind: StopTimeout, Message: fmt.Sprintf("the batch has run for %s", b.config.Timeout)})
 		})
 		defer timer.Stop()
 	}
-	defer context.AfterFunc(ctx, func() { b.halt(Stop{StopInterrupted, context.Cause(ctx).Error()}) })()
+	defer context.AfterFunc(ctx, func() { b.halt(StopReason{Kind: StopInterrupted, Message: context.Cause(ctx).Error()}) })()
 
-	f := &floor{batch: b, sink: sink, slots: make(chan struct{}, b.config.Concurrency), outputs: make(chan Output)}
+	w := &workers{batch: b, sink: sink, slots: make(chan struct{}, b.config.Concurrency), threads: newThreads(), outputs: make(chan Output)}
 	var writing, telling sync.WaitGroup
 	ended := make(chan struct{})
-	writing.Go(f.write)
-	telling.Go(func() { f.tell(ctx, ended) })
-	err := f.admit(ctx, rows)
-	f.working.Wait()
-	close(f.outputs)
+	writing.Go(w.write)
+	telling.Go(func() { w.tell(ctx, ended) })
+	err := w.admit(ctx, rows)
+	w.working.Wait()
+	b.parkForGood()
+	close(w.outputs)
 	writing.Wait()
 	close(ended)
 	telling.Wait()
 	report := b.Report()
-	report.Suspended = f.suspended
-	return report, errors.Join(err, f.broken)
+	report.Suspended = w.suspended
+	return report, errors.Join(err, w.broken)
 }
 
 // ID names the batch; it is the id of the thread that has the batch's own events.
@@ -210,11 +232,21 @@ func (b *Batch) ID() events.BatchID { return events.BatchID(b.config.Identity.ID
 // Key addresses that thread.
 func (b *Batch) Key() events.ThreadKey { return b.config.Identity.key(b.config.Tenant) }
 
+// leaveUnfinished counts what a row has used that has no output yet.
+func (b *Batch) leaveUnfinished(row *Row, used spent) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.unfinished[row.Index] = used
+}
+
 // Report gives what the batch came to so far.
 func (b *Batch) Report() Report {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	report := b.tally.sum(b.config.Total)
+	for _, row := range b.unfinished {
+		report.spend(row.usage, row.costUSD, row.calls)
+	}
 	report.Stop = b.stop
 	if !b.begun.IsZero() {
 		report.Elapsed = time.Since(b.begun)
@@ -224,14 +256,37 @@ func (b *Batch) Report() Report {
 
 // Suspend starts no more rows, lets the model calls under way end, and parks their
 // runs, to be resumed. It does not wait.
-func (b *Batch) Suspend() { b.suspend(Stop{StopInterrupted, "interrupted"}) }
+func (b *Batch) Suspend() { b.suspend(StopReason{Kind: StopInterrupted, Message: "interrupted"}) }
 
 // Halt starts no more rows and parks the runs under way at once: their calls are
 // given up. It does not wait.
-func (b *Batch) Halt() { b.halt(Stop{StopInterrupted, "interrupted"}) }
+func (b *Batch) Halt() { b.halt(StopReason{Kind: StopInterrupted, Message: "interrupted"}) }
+
+// Stop starts no more rows, parks the runs under way, to be resumed, and returns when Run
+// has: model calls under way end first, unless ctx does, which gives them up. Twice is
+// fine, and before Run it does nothing but keep that from starting rows.
+func (b *Batch) Stop(ctx context.Context) {
+	b.Suspend()
+	defer context.AfterFunc(ctx, b.Halt)()
+	b.mu.Lock()
+	rest := b.rest
+	b.mu.Unlock()
+	if rest != nil {
+		<-rest
+	}
+}
+
+// running notes that Run was called; the returned function, that it returns.
+func (b *Batch) running() (ended func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	rest := make(chan struct{})
+	b.rest = rest
+	return func() { close(rest) }
+}
 
 // drain starts no more rows; those under way come to their end.
-func (b *Batch) drain(why Stop) {
+func (b *Batch) drain(why StopReason) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.stop == nil {
@@ -240,11 +295,20 @@ func (b *Batch) drain(why Stop) {
 	}
 }
 
-func (b *Batch) suspend(why Stop) { b.park(why, suspend) }
+func (b *Batch) isStopped() bool {
+	select {
+	case <-b.stopped:
+		return true
+	default:
+		return false
+	}
+}
 
-func (b *Batch) halt(why Stop) { b.park(why, halt) }
+func (b *Batch) suspend(why StopReason) { b.park(why, suspend) }
 
-func (b *Batch) park(why Stop, how parking) {
+func (b *Batch) halt(why StopReason) { b.park(why, halt) }
+
+func (b *Batch) park(why StopReason, how parking) {
 	b.drain(why)
 	b.mu.Lock()
 	b.parking = max(b.parking, how)
@@ -264,6 +328,6 @@ func (p parking) apply(run *runner.Run) {
 	case suspend:
 		run.Suspend()
 	case halt:
-		run.Stop()
+		run.Halt()
 	}
 }

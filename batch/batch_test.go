@@ -14,8 +14,8 @@ import (
 
 	"github.com/convene-run/convene/batch"
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/sim"
 	"github.com/convene-run/convene/llm"
-	"github.com/convene-run/convene/llm/sim"
 	"github.com/convene-run/convene/runner"
 	"github.com/convene-run/convene/team"
 )
@@ -36,7 +36,7 @@ type oneClient struct {
 }
 
 func (m oneClient) Resolve(...string) (llm.Route, error) {
-	return llm.Route{{Endpoint: &llm.Endpoint{Name: "sim", Client: m.client, Limiter: m.limiter}, Model: "sim"}}, nil
+	return llm.Route{{Endpoint: &llm.Endpoint{Name: "sim", Simulated: true, Client: m.client, Limiter: m.limiter}, Model: "sim"}}, nil
 }
 
 // solo is a team that answers in one call, for tests of many rows.
@@ -146,7 +146,7 @@ func TestChangedTeamFile(t *testing.T) {
 	const file = "name: lean\nspecialists:\n  - id: writer\n    description: Writes.\n    prompt: Write.\n"
 	path := write(t, "team.yaml", file)
 	client, log := &flaky{Client: sim.New(sim.Options{})}, events.NewMemory()
-	client.mended.Store(true)
+	client.fixed.Store(true)
 	call := func(files batch.Files) (batch.Report, error) {
 		standard, err := team.Resolve(path)
 		require.NoError(t, err)

@@ -10,26 +10,26 @@ import (
 
 	"github.com/convene-run/convene/batch"
 	"github.com/convene-run/convene/events"
-	"github.com/convene-run/convene/llm"
+	"github.com/convene-run/convene/internal/sim"
 	"github.com/convene-run/convene/llm/openai"
-	"github.com/convene-run/convene/llm/sim"
+	"github.com/convene-run/convene/llm/wire"
+	"github.com/convene-run/convene/prices"
 	"github.com/convene-run/convene/runner"
-	"github.com/convene-run/convene/team"
 )
 
 // priced is a runner whose simulated model costs what the server says it does.
 func priced(t testing.TB, log events.Log, baseURL string) *runner.Runner {
 	t.Helper()
-	prices, err := llm.ParsePrices([]byte(`{"models": {"sim/*": {"input": 2, "cached_input": 1, "output": 8}}}`))
+	table, err := prices.Parse([]byte(`{"models": {"sim/*": {"input": 2, "cached_input": 1, "output": 8}}}`))
 	require.NoError(t, err)
-	client := openai.New(openai.Config{Provider: "sim", BaseURL: baseURL, APIKey: "key"})
-	r, err := runner.New(runner.Config{Log: log, Models: oneClient{client: client}, Prices: prices})
+	client := openai.New(openai.Config{Config: wire.Config{Provider: "sim", BaseURL: baseURL, APIKey: "key"}})
+	r, err := runner.New(runner.Config{Log: log, Models: oneClient{client: client}, Prices: table})
 	require.NoError(t, err)
 	return r
 }
 
 // Proves R74: the bound of a batch's cost holds by the server's own count, and is
-// used; runs at the bound wrap up, and a higher bound goes on with the rest.
+// used; runs at the bound wrap up, and a higher bound continues with the rest.
 func TestMaxCostHoldsAndIsUsed(t *testing.T) {
 	model, baseURL := serve(t, sim.Options{
 		FirstToken: time.Millisecond, Price: sim.Price{Input: 2, CachedInput: 1, Output: 8},
@@ -71,16 +71,16 @@ func TestRunsWrapUpAtTheBatchsBound(t *testing.T) {
 	require.Greater(t, report.Degraded+report.Failed, 0)
 	for _, out := range outputs(t, files.Output) {
 		if out.Status != events.StatusCompleted {
-			require.Equal(t, string(team.LimitSharedCostUSD), out.Error.Kind)
+			require.Equal(t, string(events.LimitSharedCostUSD), out.Error.Kind)
 		}
 	}
 }
 
 // A bound of money is of no use where a model has no price: an error at the start.
 func TestUnpricedModelUnderABound(t *testing.T) {
-	prices, err := llm.ParsePrices([]byte(`{"models": {}}`))
+	table, err := prices.Parse([]byte(`{"models": {}}`))
 	require.NoError(t, err)
-	r, err := runner.New(runner.Config{Log: events.NewMemory(), Models: oneClient{client: sim.New(sim.Options{})}, Prices: prices})
+	r, err := runner.New(runner.Config{Log: events.NewMemory(), Models: oneClient{client: sim.New(sim.Options{})}, Prices: table})
 	require.NoError(t, err)
 	_, err = batch.New(batch.Config{Runner: r, Team: solo(t), MaxCostUSD: 1})
 	require.ErrorContains(t, err, "the price of model sim/sim is unknown")
@@ -125,7 +125,7 @@ func TestMaxFailures(t *testing.T) {
 	}
 }
 
-// The batch's time stops it with its runs parked; the same call goes on with them.
+// The batch's time stops it with its runs parked; the same call continues them.
 func TestTimeoutParksTheRuns(t *testing.T) {
 	model, baseURL := serve(t, sim.Options{FirstToken: 20 * time.Millisecond})
 	log, files := events.NewMemory(), batch.Files{Input: write(t, "in.jsonl", requests(30)...), Output: filepath.Join(t.TempDir(), "out.jsonl")}
@@ -140,4 +140,25 @@ func TestTimeoutParksTheRuns(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 30, report.Completed)
 	require.Equal(t, model.Report().Served, report.ModelCalls, "no call was made twice")
+}
+
+// What rows cost that have no output yet is in the report, in this call of the batch and
+// in the next; it is counted once.
+func TestUnfinishedRowsAreCounted(t *testing.T) {
+	model, baseURL := serve(t, sim.Options{FirstToken: 20 * time.Millisecond})
+	log, files := events.NewMemory(), batch.Files{Input: write(t, "in.jsonl", requests(12)...), Output: filepath.Join(t.TempDir(), "out.jsonl")}
+	c := batch.Config{Runner: priced(t, log, baseURL), Team: parse(t, leanTeam), Concurrency: 8}
+	for calls := 0; ; calls++ {
+		require.Less(t, calls, 50)
+		c.Timeout += 100 * time.Millisecond // more each time, so that a slow machine comes to the end too
+		report, err := run(t, files, c)
+		require.NoError(t, err)
+		require.Equal(t, model.Report().Served, report.ModelCalls)
+		require.Equal(t, model.Report().Tokens.Total(), report.Usage.Total())
+		require.Positive(t, *report.CostUSD)
+		if report.Left == 0 {
+			require.Positive(t, calls, "it was stopped in between")
+			return
+		}
+	}
 }

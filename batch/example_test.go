@@ -30,12 +30,10 @@ func ExampleBatch_Run() {
 		}
 	}()
 	rows := func(yield func(batch.Row, error) bool) {
-		index := 0
 		for request := range requests {
-			if !yield(batch.Row{ID: fmt.Sprint(index), Index: index, Request: request}, nil) {
+			if !yield(batch.Row{Request: request}, nil) {
 				return
 			}
-			index++
 		}
 	}
 	b, err := batch.New(batch.Config{Runner: r, Team: trip, Concurrency: 2})

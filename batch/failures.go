@@ -5,8 +5,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-
-	"github.com/convene-run/convene/llm"
 )
 
 // MaxFailures bounds the failed rows of a batch: a number, or a share of the rows
@@ -67,20 +65,4 @@ func (m MaxFailures) exceeded(failed, ended, total int) bool {
 		least = total
 	}
 	return float64(failed) > m.Percent/100*float64(max(ended, least))
-}
-
-// maxHopeless is how many rows in a row may fail because the endpoint refuses the
-// key or has no money left: one is perhaps a row with a team of its own, five mean
-// that nothing would come of the others.
-const maxHopeless = 5
-
-func hopeless(out *Output) bool {
-	if out.Error == nil || !out.Failed() {
-		return false
-	}
-	switch llm.ErrorKind(out.Error.Kind) {
-	case llm.ErrAuthentication, llm.ErrQuota:
-		return true
-	}
-	return false
 }

@@ -2,6 +2,7 @@ package batch_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -11,11 +12,13 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unicode/utf16"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/convene-run/convene/batch"
+	"github.com/convene-run/convene/batch/internal/files"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/llm"
 )
@@ -69,13 +72,12 @@ func TestBadRowsAreRowsOfTheirOwn(t *testing.T) {
 }
 
 func TestCSVRows(t *testing.T) {
-	_, all, err := ran(t, "in.csv", "\ufeffid,request,city\r\n1,\"Plan\na day, please\",Kyoto\r\nbad\r\n3,\"he said \"\"go\"\"\",\n4,\"never closed,x\n5,lost,y\n", batch.Files{})
+	_, all, err := ran(t, "in.csv", "\ufeffid,request,city\r\n1,\"Plan\na day, please\",Kyoto\r\nbad\r\n3,\"he said \"\"go\"\"\",\n", batch.Files{})
 	require.NoError(t, err)
 	require.Equal(t, "1", all[0].ID)
 	require.JSONEq(t, `{"city":"Kyoto"}`, string(all[0].Input))
 	require.Contains(t, all[1].Error.Message, "line 4: the row has 1 columns where the header has 3")
 	require.Equal(t, events.StatusCompleted, all[2].Status)
-	require.Contains(t, all[3].Error.Message, "line 6: the row is not CSV")
 	_, _, err = ran(t, "in.csv", "id,id,request\n", batch.Files{})
 	require.ErrorContains(t, err, `column "id" twice`)
 }
@@ -199,4 +201,121 @@ func TestRowsWaitForRoom(t *testing.T) {
 	require.Zero(t, job.Progress().Done)
 	waiting.Store(false)
 	require.Equal(t, 20, (<-ended).Completed)
+}
+
+// A quote in CSV that is never closed would take the rest of the file for one value, and
+// one that a later quote closes would take rows for a part of it: the first is refused
+// before anything is started, the second is said with the lines that it took.
+func TestUnclosedQuote(t *testing.T) {
+	for name, c := range map[string]struct{ text, why string }{
+		"in a row":           {"id,request\n1,Plan a day\n2,\"Plan a night\n3,Plan a week\n4,Plan a year\n", "line 3: a quote is never closed"},
+		"in the header":      {"id,\"request\n1,Plan\n", "line 1: a quote is never closed"},
+		"in the last":        {"request\n\"Plan", "line 2: a quote is never closed"},
+		"over a row's bound": {"request\nPlan\n\"" + strings.Repeat("x\n", files.MaxRowBytes), "line 3: a quote is never closed"},
+		"after an escaped":   {"request\n\"he said \"\"go\"\n\"a \"\"b\"\"\n", "line 3: a quote is never closed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, _, err := ran(t, "in.csv", c.text, batch.Files{})
+			require.ErrorContains(t, err, c.why)
+			require.ErrorContains(t, err, "nothing was started")
+		})
+	}
+	_, all, err := ran(t, "in.csv", "id,request\n1,\"Plan a day\n2,Plan a night\n3,\"Plan a week\"\n4,Plan a year\n", batch.Files{})
+	require.NoError(t, err)
+	require.Len(t, all, 2)
+	require.Contains(t, all[0].Error.Message, "line 2: the row is not CSV")
+	require.Contains(t, all[0].Error.Message, "the lines 2 to 4 were read as this row")
+	require.Equal(t, "4", all[1].ID)
+}
+
+// A quote amid a value opens nothing: inches and seconds are bad CSV in their own row, not
+// in those behind it.
+func TestStrayQuoteIsItsRowsOwn(t *testing.T) {
+	_, all, err := ran(t, "in.csv", "id,request\n1,He is 5' 10\" tall\n2,Plan a night\n3,\"Plan\" a week\n4,\"Plan, a\nyear\"\n", batch.Files{})
+	require.NoError(t, err)
+	require.Len(t, all, 4)
+	for i, ok := range []bool{false, true, false, true} {
+		require.Equal(t, ok, all[i].Error == nil, "row %d: %v", i, all[i].Error)
+	}
+	require.Contains(t, all[0].Error.Message, "line 2: the row is not CSV")
+	require.Contains(t, all[2].Error.Message, "line 4: the row is not CSV")
+}
+
+// A value that is larger than a row may be, in quotes that are closed, is that row's error.
+func TestHugeQuotedValue(t *testing.T) {
+	_, all, err := ran(t, "in.csv", "id,request\n1,\""+strings.Repeat(strings.Repeat("x", 63)+"\n", files.MaxRowBytes/32)+"\"\n2,Plan\n", batch.Files{})
+	require.NoError(t, err)
+	require.Len(t, all, 2)
+	require.Equal(t, batch.KindRowTooLarge, all[0].Error.Kind)
+	require.Equal(t, "2", all[1].ID)
+}
+
+// What is not UTF-8 is said, whatever the format: a decoder that puts another character in
+// its place would have the model asked about a text that nobody wrote.
+func TestInvalidUTF8(t *testing.T) {
+	for name, text := range map[string]string{
+		"in.jsonl": "{\"request\":\"one\"}\n{\"id\":\"b\",\"request\":\"caf\xe9\"}\n{\"request\":\"two\"}\n",
+		"in.csv":   "request\none\ncaf\xe9\ntwo\n",
+		"in.txt":   "one\ncaf\xe9\ntwo\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			report, all, err := ran(t, name, text, batch.Files{})
+			require.NoError(t, err)
+			require.Equal(t, []int{2, 1}, []int{report.Completed, report.Failed})
+			require.Equal(t, batch.KindInvalidRow, all[1].Error.Kind)
+			require.Contains(t, all[1].Error.Message, "is not valid UTF-8")
+			require.Contains(t, all[1].Error.Message, "0xE9")
+			_, _, err = ran(t, name, text, batch.Files{Strict: true})
+			require.ErrorContains(t, err, "nothing was started")
+		})
+	}
+	_, _, err := ran(t, "in.csv", "caf\xe9,request\na,one\n", batch.Files{})
+	require.ErrorContains(t, err, "line 1: the header is not valid UTF-8")
+	for _, order := range []binary.AppendByteOrder{binary.LittleEndian, binary.BigEndian} {
+		var text []byte
+		for _, unit := range utf16.Encode([]rune("\ufeffrequest\nPlan a day\n")) {
+			text = order.AppendUint16(text, unit)
+		}
+		for _, name := range []string{"in.csv", "in.txt", "in.jsonl"} {
+			_, _, err := ran(t, name, string(text), batch.Files{})
+			require.ErrorContains(t, err, "UTF-16")
+		}
+	}
+}
+
+// A file whose format nobody said, and whose name and content do not tell it, is not taken
+// for lines of prose.
+func TestUnknownFormat(t *testing.T) {
+	for name, c := range map[string]struct{ name, text, why string }{
+		"an unknown extension": {"in.tsv", "request\nPlan\n", "in.tsv: the format of .tsv files is unknown"},
+		"a spreadsheet":        {"in.xlsx", "PK\x03\x04", ".xlsx"},
+		"compressed":           {"in.jsonl.gz", "\x1f\x8b", ".gz"},
+		"CSV without a name":   {"in", "id,request\n1,Plan\n", `its first line has a column "request"`},
+		"CSV named text":       {"in.txt", "\ufeff\"id\",\"request\"\n1,Plan\n", `its first line has a column "request"`},
+		"one column":           {"in.txt", "request\nPlan\n", `its first line has a column "request"`},
+		"semicolons":           {"in.txt", "id;Request\n1;Plan\n", `its first line has a column "Request"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, _, err := ran(t, c.name, c.text, batch.Files{})
+			require.ErrorContains(t, err, c.why)
+			require.ErrorContains(t, err, "--format")
+		})
+	}
+	_, err := run(t, batch.Files{Input: "-", Stdin: strings.NewReader("id,request\n1,Plan\n"), Output: "-"}, config(t, events.NewMemory()))
+	require.ErrorContains(t, err, `standard input: its first line has a column "request"`)
+
+	report, _, err := ran(t, "in.tsv", "id,request\n1,Plan\n", batch.Files{Format: batch.FormatLines})
+	require.NoError(t, err, "who says the format is believed")
+	require.Equal(t, 2, report.Completed)
+	for _, name := range []string{"in", "in.txt", "in.TXT", "in.data"} {
+		report, _, err := ran(t, name, "{\"request\":\"Plan\"}\n", batch.Files{})
+		require.NoError(t, err, "JSON objects tell their format")
+		require.Equal(t, 1, report.Completed)
+	}
+	for _, text := range []string{"A request, and another\nPlan\n", "Please request, for us, a table\n\n"} {
+		_, _, err := ran(t, "in.txt", text, batch.Files{})
+		require.NoError(t, err)
+	}
+	_, _, err = ran(t, "in.csv", "id;request\n1;Plan\n", batch.Files{})
+	require.ErrorContains(t, err, "separated by commas")
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/chars"
 )
 
 const (
@@ -28,8 +29,8 @@ const (
 	// maxConflicts bounds the attempts to append behind what others post to the thread:
 	// hardly anybody does.
 	maxConflicts = 100
-	// messageBytes bounds the message of a rejected row.
-	messageBytes = 2000
+	// messageChars bounds the message of a rejected row.
+	messageChars = 2000
 )
 
 // journal writes the thread of the batch itself, which shows it to others: while it
@@ -40,7 +41,7 @@ type journal struct {
 	epoch events.Epoch
 
 	// What follows belongs to one goroutine at a time: to who runs the batch, and between
-	// begin and end to [floor.tell].
+	// begin and end to [workers.tell].
 
 	last events.Seq
 	// said is what the last progress said, times apart.
@@ -86,7 +87,7 @@ func (j *journal) before(ctx context.Context) (events.BatchSummary, error) {
 	return before, err
 }
 
-// abandon writes that nobody will go on with the batch, where one could.
+// abandon records that nobody will continue the batch, although it could be.
 func (j *journal) abandon(ctx context.Context) error {
 	before, err := j.before(ctx)
 	switch {
@@ -96,7 +97,7 @@ func (j *journal) abandon(ctx context.Context) error {
 		return nil
 	}
 	figures, left := before.BatchFigures, -1
-	figures.Running, figures.Slowest, figures.Limiters = 0, nil, nil
+	figures.Running, figures.Slowest, figures.Limiters, figures.Outages, figures.Held = 0, nil, nil, nil, 0
 	if before.Rows > 0 {
 		left = before.Rows - before.Done
 	}
@@ -141,7 +142,7 @@ func (j *journal) reject(bad *RowError) {
 	}
 	j.named++
 	j.rejected = append(j.rejected, events.BatchRowRejected{
-		Row: bad.ID, Index: bad.Index, Line: bad.Line, Code: bad.Kind, Message: clip(bad.Message, messageBytes),
+		Row: bad.ID, Index: bad.Index, Line: bad.Line, Code: bad.Kind, Message: chars.Clip(bad.Message, messageChars),
 	})
 }
 
@@ -181,7 +182,10 @@ func (j *journal) takeRejected() []events.Event {
 // timeless gives what a progress says apart from how time passes.
 func timeless(p events.BatchProgress) ([]byte, error) {
 	p.ElapsedMS, p.RowsPerSecond, p.LeftMS = 0, 0, 0
-	p.Slowest, p.Limiters = slices.Clone(p.Slowest), slices.Clone(p.Limiters)
+	p.Slowest, p.Limiters, p.Outages = slices.Clone(p.Slowest), slices.Clone(p.Limiters), slices.Clone(p.Outages)
+	for i := range p.Outages {
+		p.Outages[i].AwayMS = 0
+	}
 	for i := range p.Slowest {
 		p.Slowest[i].ElapsedMS = 0
 	}
@@ -213,15 +217,15 @@ func (j *journal) end(ctx context.Context, report Report, worked error) error {
 func outcome(report Report, left int, worked error) (events.Status, string) {
 	switch {
 	case worked != nil:
-		return events.StatusFailed, clip(worked.Error(), messageBytes)
+		return events.StatusFailed, chars.Clip(worked.Error(), messageChars)
 	case left != 0 && report.Stop == nil:
 		return events.StatusSuspended, "other processes work on the rows that are left"
 	case left != 0:
 		switch report.Stop.Kind {
-		case StopFailures, StopEndpoint, StopBroken:
-			return events.StatusFailed, clip(report.Stop.Message, messageBytes)
+		case StopFailures, StopBroken:
+			return events.StatusFailed, chars.Clip(report.Stop.Message, messageChars)
 		}
-		return events.StatusSuspended, clip(report.Stop.Message, messageBytes)
+		return events.StatusSuspended, chars.Clip(report.Stop.Message, messageChars)
 	case report.Failed+report.Degraded > 0:
 		return events.StatusDegraded, ""
 	}

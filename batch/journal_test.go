@@ -17,8 +17,8 @@ import (
 
 	"github.com/convene-run/convene/batch"
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/sim"
 	"github.com/convene-run/convene/llm"
-	"github.com/convene-run/convene/llm/sim"
 )
 
 // slow answers as the simulated model does, after a while.
@@ -209,12 +209,12 @@ func TestHowABatchEnded(t *testing.T) {
 	}{
 		"all good": {status: events.StatusCompleted},
 		"a bound": {
-			change: func(c *batch.Config) { c.MaxTokens = 1 }, status: events.StatusSuspended, reason: "max_tokens", left: -2,
+			change: func(c *batch.Config) { c.MaxTokens = 1 }, status: events.StatusSuspended, reason: "--max-tokens", left: -2,
 		},
 		"too many failures": {
 			change: func(c *batch.Config) { c.MaxFailures, c.Concurrency = batch.MaxFailures{Set: true}, 1 },
 			rows:   given(batch.Row{}, batch.Row{}, batch.Row{}, batch.Row{}, batch.Row{}, batch.Row{}, batch.Row{}),
-			status: events.StatusFailed, reason: "rows failed; at most 0 may", left: -2,
+			status: events.StatusFailed, reason: "rows failed; the maximum is 0", left: -2,
 		},
 		"the sink fails": {
 			sink:   batch.SinkFunc(func(batch.Output) error { return errors.New("no room") }),
@@ -421,7 +421,7 @@ func TestJournalOfFiles(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, &events.BatchRow{Batch: summary.Batch, Row: "r3", Index: 3}, failed.Batch)
 
-	client.mended.Store(true)
+	client.fixed.Store(true)
 	files.RetryFailed = true
 	_, err = run(t, files, c)
 	require.NoError(t, err)
@@ -484,7 +484,7 @@ func TestProgressIsSmall(t *testing.T) {
 }
 
 // A batch that was stopped and then started over is given up in the log: nobody is told
-// to go on with it. One that had come to its end stays as it was.
+// to continue it. One that had come to its end stays as it was.
 func TestStartedOver(t *testing.T) {
 	log := events.NewMemory()
 	files := batch.Files{Input: write(t, "in.jsonl", requests(20)...), Output: filepath.Join(t.TempDir(), "out.jsonl")}

@@ -88,6 +88,8 @@ func kindOf(result runner.Result) string {
 		return string(result.Limit)
 	case result.Failure != nil && result.Failure.Code != "":
 		return result.Failure.Code
+	case result.Status == events.StatusDegraded && len(result.MissingTasks) == 0:
+		return KindNoResult
 	case result.Status == events.StatusDegraded:
 		return KindOpenTasks
 	}

@@ -23,9 +23,10 @@ import (
 	"github.com/convene-run/convene/batch"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/events/sqlite"
+	"github.com/convene-run/convene/internal/sim"
 	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/llm/openai"
-	"github.com/convene-run/convene/llm/sim"
+	"github.com/convene-run/convene/llm/wire"
 	"github.com/convene-run/convene/team"
 )
 
@@ -95,7 +96,7 @@ func (w work) config(log events.Log) (batch.Config, error) {
 	if err != nil {
 		return batch.Config{}, err
 	}
-	var client llm.Client = openai.New(openai.Config{Provider: "sim", BaseURL: w.BaseURL, APIKey: "key"})
+	var client llm.Client = openai.New(openai.Config{Config: wire.Config{Provider: "sim", BaseURL: w.BaseURL, APIKey: "key"}})
 	if w.Offline {
 		client = &offline{Client: sim.New(sim.Options{}), slowFirst: w.SlowFirst, others: make(chan struct{}), rows: int64(w.Rows)}
 	}

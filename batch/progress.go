@@ -9,6 +9,7 @@ import (
 
 	"github.com/convene-run/convene/agent"
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/chars"
 )
 
 // Progress is where a batch stands at one moment.
@@ -17,16 +18,16 @@ type Progress struct {
 	Total int `json:"total"`
 	events.BatchFigures
 	// Stop is set once no more rows are started.
-	Stop *Stop `json:"stop,omitempty"`
+	Stop *StopReason `json:"stop,omitempty"`
 }
 
 const (
 	// slowestShown is how many rows under way a progress names.
 	slowestShown = 3
-	// causesShown and causeBytes bound what a progress says of failures: it is written
+	// causesShown and causeChars bound what a progress says of failures: it is written
 	// down every few seconds. The output has every message whole.
 	causesShown = 20
-	causeBytes  = 300
+	causeChars  = 300
 )
 
 // Progress tells where the batch stands.
@@ -38,6 +39,9 @@ func (b *Batch) Progress() Progress {
 		Done: r.Rows, Completed: r.Completed, Degraded: r.Degraded, Failed: r.Failed, Running: len(b.active),
 		Causes: b.tally.shown(),
 	}}
+	if r.Usage.InputTokens > 0 {
+		p.UncachedInputShare = r.Usage.UncachedShare()
+	}
 	elapsed := time.Duration(0)
 	if !b.begun.IsZero() {
 		elapsed = now.Sub(b.begun)
@@ -49,6 +53,7 @@ func (b *Batch) Progress() Progress {
 	if priced && p.Done > 0 {
 		p.ProjectedUSD = *r.CostUSD / float64(p.Done) * float64(p.Total)
 	}
+	p.Outages, p.Held = b.outages(now), b.away.held
 	slowest := b.slowest()
 	b.mu.Unlock()
 
@@ -84,14 +89,7 @@ func (b *Batch) limiters(now time.Time) (all []events.BatchLimiter) {
 		return nil
 	}
 	for _, s := range b.config.Limiters() {
-		l := events.BatchLimiter{
-			Endpoint: s.Endpoint, Limit: s.Limit, InFlight: s.InFlight, Waiting: s.Waiting,
-			RequestsPerMinute: s.RequestsPerMinute, TokensPerMinute: s.TokensPerMinute,
-		}
-		if s.ThrottledUntil.After(now) {
-			l.HeldBackMS = s.ThrottledUntil.Sub(now).Milliseconds()
-		}
-		all = append(all, l)
+		all = append(all, s.At(now))
 	}
 	return all
 }
@@ -100,7 +98,7 @@ func (b *Batch) limiters(now time.Time) (all []events.BatchLimiter) {
 func (t *tally) shown() (causes []events.BatchCause) {
 	for _, c := range t.ranking()[:min(len(t.causes), causesShown)] {
 		causes = append(causes, events.BatchCause{
-			Code: c.Kind, Status: c.Status, Count: c.Count, Row: c.ID, Run: c.RunID, Message: clip(c.Message, causeBytes),
+			Code: c.Kind, Status: c.Status, Count: c.Count, Row: c.ID, Run: c.RunID, Message: chars.Clip(c.Message, causeChars),
 		})
 	}
 	return causes
@@ -115,7 +113,7 @@ func (a *active) progress(now time.Time) events.BatchRowUnderWay {
 // phases are what agents do, in words.
 var phases = map[agent.Phase]string{
 	agent.PhaseQueued: "waiting for slot", agent.PhaseWaiting: "waiting for first token", agent.PhaseThinking: "thinking",
-	agent.PhaseWriting: "writing", agent.PhaseRetrying: "waiting to try again", agent.PhaseTools: "using tools",
+	agent.PhaseWriting: "writing", agent.PhaseRetrying: "waiting to try again", agent.PhaseAway: "waiting for the endpoint", agent.PhaseTools: "using tools",
 }
 
 // doing says what the agents of a run do.
@@ -130,7 +128,7 @@ func doing(lives []*agent.Live) string {
 		case state.Phase == agent.PhaseTools && live.Dispatch == "" && len(lives) > 1:
 			word = "waiting for specialists"
 		case state.RetryReason != "":
-			word += " (" + clip(state.RetryReason, causeBytes) + ")"
+			word += " (" + chars.Clip(state.RetryReason, causeChars) + ")"
 		}
 		words = append(words, fmt.Sprintf("%s %s", live.DisplayName, word))
 	}

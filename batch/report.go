@@ -18,8 +18,10 @@ type Report struct {
 	// Left counts the rows that have none yet; -1 where nobody knows.
 	Left int `json:"left"`
 	// Suspended counts the runs that were under way when the batch stopped.
-	Suspended int          `json:"suspended"`
-	Usage     events.Usage `json:"usage"`
+	Suspended int `json:"suspended"`
+	// Usage, CostUSD and ModelCalls are of all rows, those included that have no output
+	// yet.
+	Usage events.Usage `json:"usage"`
 	// CostUSD is nil where a model has no known price.
 	CostUSD    *float64 `json:"cost_usd"`
 	ModelCalls int      `json:"model_calls"`
@@ -27,13 +29,14 @@ type Report struct {
 	Simulated bool `json:"simulated,omitempty"`
 	// Elapsed is of this call alone.
 	Elapsed time.Duration `json:"-"`
-	// Slowest and Dearest are the rows that took most, the first the most.
-	Slowest []RowFigure `json:"slowest"`
-	Dearest []RowFigure `json:"dearest"`
+	// Slowest and MostExpensive are the rows that took the most time and cost the most, in
+	// descending order.
+	Slowest       []RowFigure `json:"slowest"`
+	MostExpensive []RowFigure `json:"most_expensive"`
 	// Causes are the failures and degradations by kind, the commonest first.
 	Causes []Cause `json:"causes"`
 	// Stop says why the batch stopped before its last row, nil if it did not.
-	Stop *Stop `json:"stop,omitempty"`
+	Stop *StopReason `json:"stop,omitempty"`
 }
 
 // RowFigure is a row with what it took.
@@ -66,14 +69,18 @@ const (
 	StopFailures    StopKind = "max_failures"
 	StopBudget      StopKind = "budget"
 	StopTimeout     StopKind = "timeout"
-	StopEndpoint    StopKind = "endpoint" // it refuses the key, or has no money left
+	StopEndpoint    StopKind = "endpoint" // one could not be used, and rows were parked
 	StopBroken      StopKind = "broken"   // input, output or store failed
 )
 
-// Stop says why a batch stopped.
-type Stop struct {
+// StopReason says why a batch stopped.
+type StopReason struct {
 	Kind    StopKind `json:"kind"`
 	Message string   `json:"message"`
+	// Limit is the bound that was met, where that is why, and Suffices one that should do
+	// for all rows, by what rows took so far; where none has ended, for more of them.
+	Limit    events.Limit `json:"limit,omitempty"`
+	Suffices float64      `json:"suffices,omitempty"`
 }
 
 const (
@@ -115,9 +122,19 @@ func (t *tally) add(out *Output) {
 	}
 }
 
+// spent is what a row has used.
+type spent struct {
+	usage   events.Usage
+	costUSD *float64
+	calls   int
+}
+
 // spend counts what belongs to no output that stands.
 func (t *tally) spend(usage events.Usage, costUSD *float64, calls int) {
-	r := &t.report
+	t.report.spend(usage, costUSD, calls)
+}
+
+func (r *Report) spend(usage events.Usage, costUSD *float64, calls int) {
 	r.Usage = r.Usage.Add(usage)
 	r.CostUSD = events.AddCost(r.CostUSD, costUSD)
 	r.ModelCalls += calls
@@ -130,7 +147,7 @@ func (t *tally) rank(out *Output) {
 	}
 	t.report.Slowest = ranked(t.report.Slowest, figure, func(f RowFigure) float64 { return float64(f.DurationMS) })
 	if figure.CostUSD > 0 {
-		t.report.Dearest = ranked(t.report.Dearest, figure, func(f RowFigure) float64 { return f.CostUSD })
+		t.report.MostExpensive = ranked(t.report.MostExpensive, figure, func(f RowFigure) float64 { return f.CostUSD })
 	}
 }
 
@@ -160,7 +177,7 @@ func (t *tally) blame(out *Output) {
 // sum gives the report so far; total is the number of rows, 0 if unknown.
 func (t *tally) sum(total int) Report {
 	r := t.report
-	r.Slowest, r.Dearest, r.Causes = slices.Clone(r.Slowest), slices.Clone(r.Dearest), t.ranking()
+	r.Slowest, r.MostExpensive, r.Causes = slices.Clone(r.Slowest), slices.Clone(r.MostExpensive), t.ranking()
 	r.Left = -1
 	if total > 0 {
 		r.Left = total - r.Rows

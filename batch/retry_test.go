@@ -13,23 +13,23 @@ import (
 
 	"github.com/convene-run/convene/batch"
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/sim"
 	"github.com/convene-run/convene/llm"
-	"github.com/convene-run/convene/llm/sim"
 	"github.com/convene-run/convene/team"
 )
 
-// flaky fails requests that contain a text, until it is mended.
+// flaky fails requests that contain a text, until it is fixed.
 type flaky struct {
 	llm.Client
-	text   string
-	mended atomic.Bool
-	calls  atomic.Int64
+	text  string
+	fixed atomic.Bool
+	calls atomic.Int64
 }
 
 func (f *flaky) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Delta, error] {
 	f.calls.Add(1)
 	for _, m := range req.Messages {
-		if !f.mended.Load() && m.Role == events.RoleUser && strings.Contains(m.Content, f.text) {
+		if !f.fixed.Load() && m.Role == events.RoleUser && strings.Contains(m.Content, f.text) {
 			return func(yield func(llm.Delta, error) bool) {
 				yield(llm.Delta{}, &llm.Error{Kind: llm.ErrBadRequest, Status: 400, Message: "no"})
 			}
@@ -67,7 +67,7 @@ func TestRetryFailed(t *testing.T) {
 			require.Equal(t, []int{50, 11}, []int{report.Rows, report.Failed})
 			require.EqualValues(t, 11, client.calls.Load())
 
-			client.mended.Store(true)
+			client.fixed.Store(true)
 			client.calls.Store(0)
 			report, err = run(t, files, c)
 			require.NoError(t, err)
@@ -87,7 +87,7 @@ func TestRetryFailed(t *testing.T) {
 	}
 }
 
-// A retry that was stopped goes on with the same command, and without it.
+// A retry that was stopped is continued by the same command, and without it.
 func TestInterruptedRetry(t *testing.T) {
 	client := &flaky{Client: sim.New(sim.Options{}), text: "day 3"}
 	c := batch.Config{Runner: newRunner(t, events.NewMemory(), client), Team: solo(t), Solo: true, Concurrency: 1}
@@ -98,7 +98,7 @@ func TestInterruptedRetry(t *testing.T) {
 	report, err := run(t, files, c)
 	require.NoError(t, err)
 	require.Greater(t, report.Left, 0)
-	client.mended.Store(true)
+	client.fixed.Store(true)
 	client.calls.Store(0)
 	files.RetryFailed, c.MaxFailures = false, batch.MaxFailures{}
 	report, err = run(t, files, c)
@@ -106,27 +106,6 @@ func TestInterruptedRetry(t *testing.T) {
 	require.Equal(t, 50, report.Rows)
 	require.Less(t, client.calls.Load(), int64(11), "what failed in the retry stands until the next")
 	require.Equal(t, report.Failed+int(client.calls.Load()), 11)
-}
-
-// An endpoint that refuses the key stops the batch: nothing would come of the rest.
-func TestRefusedKeyStopsTheBatch(t *testing.T) {
-	refuse := clientFunc(func(context.Context, llm.Request) iter.Seq2[llm.Delta, error] {
-		return func(yield func(llm.Delta, error) bool) {
-			yield(llm.Delta{}, &llm.Error{Kind: llm.ErrAuthentication, Status: 401, Message: "who are you?"})
-		}
-	})
-	files := batch.Files{Input: write(t, "in.jsonl", requests(500)...), Output: filepath.Join(t.TempDir(), "out.jsonl")}
-	report, err := run(t, files, batch.Config{Runner: newRunner(t, events.NewMemory(), refuse), Team: solo(t), Solo: true})
-	require.NoError(t, err)
-	require.Equal(t, batch.StopEndpoint, report.Stop.Kind)
-	require.Contains(t, report.Stop.Message, "who are you?")
-	require.Less(t, report.Rows, 100)
-}
-
-type clientFunc func(context.Context, llm.Request) iter.Seq2[llm.Delta, error]
-
-func (f clientFunc) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Delta, error] {
-	return f(ctx, req)
 }
 
 // A panic below a row is an error of that row alone.

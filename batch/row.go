@@ -4,12 +4,16 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/convene-run/convene/batch/internal/files"
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/llm"
+	"github.com/convene-run/convene/runner"
 )
 
 // Row is one request of a batch.
@@ -17,7 +21,10 @@ type Row struct {
 	// ID names the row in the output. [Open] takes it from the row or makes it from
 	// the row's content; in rows given to [Batch.Run] it defaults to the index.
 	ID string
-	// Index is the row's place in the input, from 0.
+	// Index is the row's place in the input, from 0. Rows given to [Batch.Run] without
+	// one have the place at which they come; to continue such a batch, give the same
+	// rows in the same order. Two rows of one Index and one ID are one run, which the
+	// second of them is refused.
 	Index int
 	// Request is the user's text.
 	Request string
@@ -29,15 +36,33 @@ type Row struct {
 	Thread events.ThreadID
 	// Input is a JSON object of what the row has beyond these, copied to the output.
 	Input json.RawMessage
+	// Line is where the row begins in its file, from 1, for errors to name. Defaults to
+	// none.
+	Line int
 	// Attempt counts how often the row was retried after a failure, from 0.
 	Attempt int
 
+	// continues is the run of the attempt before, "" where there is none.
+	continues events.RunID
+	// thread is that run's.
+	thread events.ThreadID
+	// newest is the newest attempt of the row that may have been started, if above
+	// Attempt: which one was, the log knows.
+	newest int
 	// position is the row's place among those that the batch takes.
 	position int
-	// explicitID is set where the id is the row's own.
-	explicitID bool
-	// line is where the row begins in its file, 0 if it is from none.
-	line int
+	// lent is set once another row has this one's slot; the batch's mu guards it.
+	lent bool
+	// trouble tells what keeps the row from being worked on; nil before somebody asked.
+	trouble func() *llm.Trouble
+}
+
+// rowOf gives the row of a file.
+func rowOf(read *files.Row) Row {
+	return Row{
+		ID: read.ID, Index: read.Index, Request: read.Request, Team: read.Team, Vars: read.Vars,
+		Thread: read.Thread, Input: read.Input, Line: read.Line,
+	}
 }
 
 // RowError is a row that cannot be run. It becomes an output with this error; the
@@ -63,14 +88,29 @@ func (e *RowError) Error() string {
 	return fmt.Sprintf("line %d: %s", e.Line, e.Message)
 }
 
-// Kinds of error in an output, beside those of package llm and the names of limits.
+// bad gives the error of a row that cannot be run.
+func (row *Row) bad(kind, message string) *RowError {
+	return &RowError{ID: row.ID, Index: row.Index, Line: row.Line, Kind: kind, Message: message, Input: row.Input, position: row.position}
+}
+
+// refused gives the error of a row that cannot be started.
+func (row *Row) refused(err error) *RowError {
+	var input *runner.InputError
+	if errors.As(err, &input) {
+		return row.bad(KindInvalidRow, err.Error())
+	}
+	return row.bad(KindConfiguration, err.Error())
+}
+
+// Kinds of error in an output, in addition to those of package llm and the names of limits.
 const (
-	KindInvalidRow    = "invalid_row"   // the row cannot be read, or asks for what cannot be
-	KindRowTooLarge   = "row_too_large" // over MaxRowBytes
+	KindInvalidRow    = files.KindInvalidRow  // the row cannot be read, or asks for what cannot be
+	KindRowTooLarge   = files.KindRowTooLarge // over 8 MiB
 	KindUnknownTeam   = "unknown_team"
 	KindConfiguration = "configuration" // the row's team or model cannot be used
 	KindCancelled     = "cancelled"
 	KindOpenTasks     = "open_tasks" // degraded: the answer lacks work
+	KindNoResult      = "no_result"  // degraded: tools were called and brought nothing
 	KindInternal      = "internal"
 )
 
@@ -78,15 +118,18 @@ const (
 // same identity are one.
 type Identity struct {
 	// ID is a UUID version 4.
-	ID string `json:"batch_id"`
+	ID string
 	// Created is the time that the runs' ids begin with.
-	Created time.Time `json:"created_at"`
+	Created time.Time
 }
 
 // NewIdentity gives one that nobody has.
 func NewIdentity() Identity {
 	return Identity{ID: uuid.NewString(), Created: time.Now().UTC().Truncate(time.Millisecond)}
 }
+
+// identityOf gives that of a batch in files.
+func identityOf(m *files.Manifest) Identity { return Identity{ID: m.ID, Created: m.Created} }
 
 // key gives the thread of the batch itself.
 func (i Identity) key(tenant events.TenantID) events.ThreadKey {
@@ -109,7 +152,10 @@ func (i Identity) runID(row *Row) events.RunID {
 const maxSortedAttempt = 1<<12 - 1
 
 func (i Identity) threadID(row *Row) events.ThreadID {
-	if row.Thread != "" {
+	switch {
+	case row.continues != "":
+		return row.thread
+	case row.Thread != "":
 		return row.Thread
 	}
 	return events.ThreadID(stamped(i.digest("thread", row), 4))

@@ -22,6 +22,7 @@ package board
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/convene-run/convene/events"
@@ -37,6 +38,8 @@ type Board struct {
 	tasks []events.Task
 	// auto holds the tasks that were completed on their specialist's behalf.
 	auto map[events.TaskID]bool
+	// replaced has for a declined task the first that was created in its place.
+	replaced map[events.TaskID]events.TaskID
 }
 
 // Apply folds one event of the run. Kinds that say nothing about tasks change
@@ -62,6 +65,15 @@ func (b *Board) Apply(env events.Envelope) error {
 	return nil
 }
 
+// Continue gives a board of its own with the same tasks, for a run that continues with
+// them.
+func (b *Board) Continue(run events.RunID) *Board {
+	next := *b
+	next.run, next.tasks = run, slices.Clone(b.tasks)
+	next.auto, next.replaced = maps.Clone(b.auto), maps.Clone(b.replaced)
+	return &next
+}
+
 // checkRun keeps the tasks of two runs of a thread apart.
 func (b *Board) checkRun(env events.Envelope) error {
 	if b.run == "" {
@@ -78,12 +90,36 @@ func (b *Board) create(e events.TasksCreated) error {
 		if want := events.TaskID(len(b.tasks) + i + 1); task.ID != want {
 			return fmt.Errorf("tasks_created has task %d where task %d is next", task.ID, want)
 		}
-		if task.Finished {
-			return fmt.Errorf("tasks_created has task %d already finished", task.ID)
+		if task.Finished || task.Declined != "" {
+			return fmt.Errorf("tasks_created has task %d already finished or declined", task.ID)
+		}
+		for _, id := range task.Replaces {
+			if old, ok := b.Task(id); !ok || !b.replaceable(old) {
+				return fmt.Errorf("tasks_created has task %d in place of task %d, which is not declined", task.ID, id)
+			}
 		}
 	}
 	b.tasks = append(b.tasks, e.Tasks...)
+	for _, task := range e.Tasks {
+		for _, id := range task.Replaces {
+			b.replace(id, task.ID)
+		}
+	}
 	return nil
+}
+
+// replaceable reports whether another task may stand in for this one.
+func (b *Board) replaceable(task events.Task) bool {
+	return !task.Finished && task.Declined != "" && b.replaced[task.ID] == 0
+}
+
+func (b *Board) replace(id, by events.TaskID) {
+	if b.replaced == nil {
+		b.replaced = map[events.TaskID]events.TaskID{}
+	}
+	if b.replaced[id] == 0 {
+		b.replaced[id] = by
+	}
 }
 
 func (b *Board) update(e events.TaskUpdated) error {
@@ -93,6 +129,10 @@ func (b *Board) update(e events.TaskUpdated) error {
 		return fmt.Errorf("task_updated names task %d, the board has %d tasks", e.ID, len(b.tasks))
 	case task.Finished:
 		return fmt.Errorf("task_updated names task %d, which is finished", e.ID)
+	case b.replaced[e.ID] != 0:
+		return fmt.Errorf("task_updated names task %d, which task %d replaces", e.ID, b.replaced[e.ID])
+	case e.Declined != "" && e.Finished:
+		return fmt.Errorf("task_updated says that task %d is declined and finished", e.ID)
 	case e.AutoCompleted && !e.Finished:
 		return fmt.Errorf("task_updated says that task %d was auto-completed and is open", e.ID)
 	}
@@ -118,16 +158,22 @@ func (b *Board) Task(id events.TaskID) (events.Task, bool) {
 }
 
 // Open returns the ids of the unfinished tasks of one agent, or of all agents
-// if agent is empty, in order.
+// if agent is empty, in order: declined ones too, but none that another replaces.
 func (b *Board) Open(agent events.AgentID) []events.TaskID {
 	var open []events.TaskID
 	for _, task := range b.tasks {
-		if !task.Finished && (agent == "" || task.AssignedTo == agent) {
+		if b.open(task) && (agent == "" || task.AssignedTo == agent) {
 			open = append(open, task.ID)
 		}
 	}
 	return open
 }
+
+// open reports whether the task is still to be done.
+func (b *Board) open(task events.Task) bool { return !task.Finished && b.replaced[task.ID] == 0 }
+
+// ReplacedBy gives the task that stands in for a declined one, 0 if none does.
+func (b *Board) ReplacedBy(id events.TaskID) events.TaskID { return b.replaced[id] }
 
 // AutoCompleted reports whether the task was completed by the safety net, not
 // by its specialist.

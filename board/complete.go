@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/quote"
 )
 
 // Complete decides what happens when a specialist says that a task is done.
@@ -17,14 +18,14 @@ import (
 func (b *Board) Complete(agent events.AgentID, assigned []events.TaskID, id events.TaskID) (
 	updated *events.TaskUpdated, warning *events.Warning, result string, err error,
 ) {
-	open := b.openAmong(assigned)
+	open := b.Undecided(assigned)
 	target := id
 	if !slices.Contains(assigned, id) {
 		if len(assigned) == 0 {
 			return nil, nil, "", refuse("Task %d is not yours and you have no tasks: there is nothing to complete.", id)
 		}
 		if len(open) == 0 {
-			return nil, nil, fmt.Sprintf("Task %d is not yours. %s", id, whatIsLeft(nil)), nil
+			return nil, nil, fmt.Sprintf("Task %d is not yours. %s", id, b.whatIsLeft(assigned, nil)), nil
 		}
 		target = open[0]
 		warning = &events.Warning{
@@ -36,39 +37,73 @@ func (b *Board) Complete(agent events.AgentID, assigned []events.TaskID, id even
 	if !ok {
 		return nil, nil, "", refusal(b.noSuchTask(target))
 	}
+	if by := b.replaced[target]; by != 0 {
+		return nil, nil, fmt.Sprintf("Task %d was declined, and task %d stands in for it. %s", target, by, b.whatIsLeft(assigned, open)), nil
+	}
 	if task.Finished {
-		return nil, nil, fmt.Sprintf("Task %d was already done. %s", target, whatIsLeft(open)), nil
+		return nil, nil, fmt.Sprintf("Task %d was already done. %s", target, b.whatIsLeft(assigned, open)), nil
 	}
 	task.Finished = true
-	left := slices.DeleteFunc(open, func(other events.TaskID) bool { return other == target })
-	result = fmt.Sprintf("Task %d is done. %s", target, whatIsLeft(left))
+	task.Declined = ""
+	left := without(open, target)
+	result = fmt.Sprintf("Task %d is done. %s", target, b.whatIsLeft(assigned, left))
 	if warning != nil {
-		result = fmt.Sprintf("Task %d is not yours, so task %d was marked done instead. %s", id, target, whatIsLeft(left))
+		result = fmt.Sprintf("Task %d is not yours, so task %d was marked done instead. %s", id, target, b.whatIsLeft(assigned, left))
 	}
 	return &events.TaskUpdated{Task: task}, warning, result, nil
 }
 
+// Decline decides what happens when a specialist says that it cannot do a task of its
+// dispatch, and why: the task stays open, with the reason. The error is for the model.
+func (b *Board) Decline(assigned []events.TaskID, id events.TaskID, reason string) (updated events.TaskUpdated, result string, err error) {
+	open := b.Undecided(assigned)
+	task, ok := b.Task(id)
+	switch {
+	case !ok || !slices.Contains(assigned, id):
+		return updated, "", refuse("Task %d is not yours. %s", id, b.whatIsLeft(assigned, open))
+	case b.replaced[id] != 0:
+		return updated, "", refuse("Task %d was declined before, and task %d stands in for it. %s", id, b.replaced[id], b.whatIsLeft(assigned, open))
+	case task.Finished:
+		return updated, "", refuse("Task %d is already done. %s", id, b.whatIsLeft(assigned, open))
+	}
+	if reason = quote.OneLine(reason); reason == "" {
+		return updated, "", refuse("reason is empty: say why task %d cannot be done.", id)
+	}
+	if runes := []rune(reason); len(runes) > maxReasonRunes {
+		reason = string(runes[:maxReasonRunes]) + "…"
+	}
+	task.Declined = reason
+	return events.TaskUpdated{Task: task}, fmt.Sprintf("Task %d is declined, and the facilitator is told why. %s", id, declinedNext(without(open, id))), nil
+}
+
+// maxReasonRunes bounds the reason of a declined task, in characters: it is shown
+// wherever the task is.
+const maxReasonRunes = 1000
+
 // AutoComplete decides the safety net for a dispatch that ended well: each task
-// of it that is still open is completed, with a warning. It must not be asked
-// after a failure.
-func (b *Board) AutoComplete(assigned []events.TaskID) []events.Event {
+// of it that is still open and written is completed, with a warning. What was
+// declined stays so. It must not be asked after a failure.
+func (b *Board) AutoComplete(assigned []events.TaskID, written func(events.TaskID) bool) []events.Event {
 	var facts []events.Event
-	for _, id := range b.openAmong(assigned) {
+	for _, id := range b.Undecided(assigned) {
 		task := b.tasks[id-1]
+		if !written(id) {
+			continue
+		}
 		task.Finished = true
 		facts = append(facts,
 			events.TaskUpdated{Task: task, AutoCompleted: true},
 			events.Warning{
 				Code:    events.WarnTaskAutoCompleted,
-				Message: fmt.Sprintf("%s ended well without completing task %d; it was completed for it", task.AssignedTo, id),
+				Message: fmt.Sprintf("%s wrote task %d and ended well without completing it; it was completed for it", task.AssignedTo, id),
 			})
 	}
 	return facts
 }
 
 // Assignable reports, with an error for a model, what keeps these tasks from
-// being dispatched to the agent: each must exist and be assigned to it. Finished
-// tasks may be dispatched again, for rework.
+// being dispatched to the agent: each must exist, be assigned to it, and not be
+// replaced. Finished tasks may be dispatched again, for rework, and declined ones.
 func (b *Board) Assignable(agent events.AgentID, ids []events.TaskID) error {
 	if len(ids) == 0 {
 		return refuse("task_ids is empty. %s", b.hint(agent))
@@ -78,6 +113,9 @@ func (b *Board) Assignable(agent events.AgentID, ids []events.TaskID) error {
 		if !ok {
 			return refuse("%s %s", b.noSuchTask(id), b.hint(agent))
 		}
+		if by := b.replaced[id]; by != 0 {
+			return refuse("Task %d was declined, and task %d was created in its place. %s", id, by, b.hint(agent))
+		}
 		if task.AssignedTo != agent {
 			return refuse("Task %d is assigned to %s, not to %s. %s", id, task.AssignedTo, agent, b.hint(agent))
 		}
@@ -85,12 +123,17 @@ func (b *Board) Assignable(agent events.AgentID, ids []events.TaskID) error {
 	return nil
 }
 
-// openAmong gives the open tasks among ids, in that order, each once.
-func (b *Board) openAmong(ids []events.TaskID) []events.TaskID {
+func without(ids []events.TaskID, id events.TaskID) []events.TaskID {
+	return slices.DeleteFunc(slices.Clone(ids), func(other events.TaskID) bool { return other == id })
+}
+
+// Undecided gives the tasks among ids of which nobody has said how they stand: neither
+// done nor declined. They come in that order, each once.
+func (b *Board) Undecided(ids []events.TaskID) []events.TaskID {
 	var open []events.TaskID
 	seen := make(map[events.TaskID]bool, len(ids))
 	for _, id := range ids {
-		if task, ok := b.Task(id); ok && !task.Finished && !seen[id] {
+		if task, ok := b.Task(id); ok && b.open(task) && task.Declined == "" && !seen[id] {
 			seen[id] = true
 			open = append(open, id)
 		}
@@ -115,9 +158,22 @@ func (b *Board) noSuchTask(id events.TaskID) string {
 }
 
 // whatIsLeft tells a specialist how to go on.
-func whatIsLeft(open []events.TaskID) string {
+func (b *Board) whatIsLeft(assigned, open []events.TaskID) string {
+	for _, id := range assigned {
+		if task, ok := b.Task(id); ok && len(open) == 0 && task.Declined != "" {
+			return declinedNext(nil)
+		}
+	}
 	if len(open) == 0 {
 		return "All your tasks are done: finish with a short summary."
+	}
+	return fmt.Sprintf("Your open tasks: %s.", join(open))
+}
+
+// declinedNext is the same behind a task that was declined.
+func declinedNext(open []events.TaskID) string {
+	if len(open) == 0 {
+		return "All your tasks are done or declined: finish with a short summary."
 	}
 	return fmt.Sprintf("Your open tasks: %s.", join(open))
 }

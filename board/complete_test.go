@@ -64,24 +64,27 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// Proves R7.
-func TestAutoCompleteClosesWhatIsOpenOfTheDispatch(t *testing.T) {
-	b := plan(t, "food", "food", "food", "logistics")
+// Proves R7: what is written and not ticked off is completed; what is not written, or
+// was declined, stays open.
+func TestAutoCompleteClosesWhatIsWritten(t *testing.T) {
+	written := func(id events.TaskID) bool { return id != 5 }
+	b := plan(t, "food", "food", "food", "logistics", "food", "food")
 	finish(t, b, 2)
-	facts := b.AutoComplete(ids{1, 2, 3, 3, 77})
+	decline(t, b, 6, "no sources")
+	facts := b.AutoComplete(ids{1, 2, 3, 3, 77, 5, 6}, written)
 	require.Len(t, facts, 4)
 	assert.Equal(t, events.Warning{
 		Code:    events.WarnTaskAutoCompleted,
-		Message: "food ended well without completing task 1; it was completed for it",
+		Message: "food wrote task 1 and ended well without completing it; it was completed for it",
 	}, facts[1])
 	for i, fact := range facts {
 		require.NoError(t, b.Apply(envelope(t, 5+i, fact)))
 	}
-	assert.Equal(t, ids{4}, b.Open(""))
+	assert.Equal(t, ids{4, 5, 6}, b.Open(""))
 	assert.True(t, b.AutoCompleted(1))
 	assert.False(t, b.AutoCompleted(2), "its specialist said so itself")
 	assert.True(t, b.AutoCompleted(3))
-	assert.Empty(t, b.AutoComplete(ids{1, 2, 3}), "nothing is left to close")
+	assert.Empty(t, b.AutoComplete(ids{1, 2, 3}, written), "nothing is left to close")
 }
 
 // Proves R3.

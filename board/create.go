@@ -7,24 +7,15 @@ import (
 	"unicode/utf8"
 
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/chars"
 )
 
-const (
-	// DefaultMaxTasks is the bound of [Rules.MaxTasks]: a plan of more tasks makes
-	// more calls of specialists than its answer gains from.
-	DefaultMaxTasks = 20
-	// DefaultMaxTextBytes is the bound of [Rules.MaxTextBytes]: a task's text is in
-	// the prompt of every dispatch, so it is an instruction, not a document.
-	DefaultMaxTextBytes = 4000
-)
-
-// Rules bound what a facilitator may create.
+// Rules bound what a facilitator may create. 0 is no bound.
 type Rules struct {
 	// MaxTasks is the number of tasks that a run may have in all.
-	// Defaults to [DefaultMaxTasks].
 	MaxTasks int
-	// MaxTextBytes bounds the text of one task. Defaults to [DefaultMaxTextBytes].
-	MaxTextBytes int
+	// MaxTextChars bounds the text of one task.
+	MaxTextChars int
 	// Specialists are those whom a task may be assigned to.
 	Specialists []events.AgentID
 }
@@ -33,37 +24,38 @@ type Rules struct {
 type Draft struct {
 	Text       string         `json:"text"`
 	AssignedTo events.AgentID `json:"assigned_to"`
+	// Replaces are declined tasks that this one stands in for.
+	Replaces []events.TaskID `json:"replaces"`
 }
 
-// LimitError says that a plan would have more tasks than a run may have.
-type LimitError struct {
-	// Max is the bound, Have the tasks on the board, Asked those of the request.
-	Max, Have, Asked int
-}
-
-func (e *LimitError) Error() string {
-	if e.Have >= e.Max {
-		return fmt.Sprintf("Nothing was created: the plan already has %d tasks and %d is the limit. "+
-			"Work with the tasks there are; get_plan_status shows them.", e.Have, e.Max)
+// tooMany refuses a plan of more tasks than a run may have.
+func tooMany(bound, have, asked int) error {
+	advice := fmt.Sprintf("Nothing was created: the limit is %d tasks, the plan has %d and you asked for %d more. "+
+		"Create at most %d, with related work joined into one task.", bound, have, asked, bound-have)
+	if have >= bound {
+		advice = fmt.Sprintf("Nothing was created: the plan already has %d tasks and %d is the limit. "+
+			"Work with the tasks there are; get_plan_status shows them.", have, bound)
 	}
-	return fmt.Sprintf("Nothing was created: the limit is %d tasks, the plan has %d and you asked for %d more. "+
-		"Create at most %d, with related work joined into one task.", e.Max, e.Have, e.Asked, e.Max-e.Have)
+	return &events.LimitError{Limit: events.LimitMaxTasks, Value: float64(bound), Used: float64(have + asked), Advice: advice}
 }
 
 // Create decides the creation of tasks: all of them or, with an error that tells
-// a model what to mend, none. Past the bound the error is a [*LimitError].
+// a model what to fix, none. Past the bound of tasks the error is an [*events.LimitError].
 // Texts are trimmed, and specialists found without regard to case.
 func (b *Board) Create(drafts []Draft, rules Rules) (events.TasksCreated, error) {
 	if len(drafts) == 0 {
 		return events.TasksCreated{}, refuse("Nothing was created: give at least one task with text and assigned_to.")
 	}
-	if limit := orDefault(rules.MaxTasks, DefaultMaxTasks); len(b.tasks)+len(drafts) > limit {
-		return events.TasksCreated{}, &LimitError{Max: limit, Have: len(b.tasks), Asked: len(drafts)}
+	if bound := rules.MaxTasks; bound > 0 && len(b.tasks)+len(drafts) > bound {
+		return events.TasksCreated{}, tooMany(bound, len(b.tasks), len(drafts))
 	}
 	var problems []string
 	tasks := make([]events.Task, len(drafts))
 	for i, draft := range drafts {
 		task, problem := rules.task(draft)
+		if problem == "" {
+			task.Replaces, problem = b.replacing(draft.Replaces)
+		}
 		if problem != "" {
 			problems = append(problems, fmt.Sprintf("tasks[%d]: %s", i, problem))
 		}
@@ -76,15 +68,31 @@ func (b *Board) Create(drafts []Draft, rules Rules) (events.TasksCreated, error)
 	return events.TasksCreated{Tasks: tasks}, nil
 }
 
+// replacing gives the tasks that a draft may stand in for, each once, or says what is
+// wrong with them.
+func (b *Board) replacing(ids []events.TaskID) (replaces []events.TaskID, problem string) {
+	for _, id := range ids {
+		task, ok := b.Task(id)
+		switch {
+		case !ok:
+			return nil, "replaces: " + b.noSuchTask(id)
+		case !b.replaceable(task):
+			return nil, fmt.Sprintf("replaces: task %d is not one that its specialist has declined; only such tasks are replaced.", id)
+		case !slices.Contains(replaces, id):
+			replaces = append(replaces, id)
+		}
+	}
+	return replaces, ""
+}
+
 // task makes the task of a draft, without its id, or says what is wrong with it.
 func (r Rules) task(draft Draft) (task events.Task, problem string) {
 	text := strings.TrimSpace(draft.Text)
-	limit := orDefault(r.MaxTextBytes, DefaultMaxTextBytes)
 	switch {
 	case text == "":
 		return events.Task{}, "text is empty, say what is to be done."
-	case len(text) > limit:
-		return events.Task{}, fmt.Sprintf("text has %d bytes, %d is the limit: say it shorter, or split the task.", len(text), limit)
+	case r.MaxTextChars > 0 && chars.Over(text, r.MaxTextChars):
+		return events.Task{}, fmt.Sprintf("text has %d characters, %d is the limit: say it shorter, or split the task.", chars.Count(text), r.MaxTextChars)
 	case !utf8.ValidString(text) || strings.ContainsRune(text, 0):
 		return events.Task{}, "text is not valid UTF-8 or contains a NUL character, write it again as plain text."
 	}
@@ -106,11 +114,4 @@ func (r Rules) specialist(name events.AgentID) (events.AgentID, bool) {
 		}
 	}
 	return "", false
-}
-
-func orDefault(value, fallback int) int {
-	if value == 0 {
-		return fallback
-	}
-	return value
 }

@@ -46,8 +46,8 @@ func TestCreateHoldsTheBound(t *testing.T) {
 		{name: "at", have: 2, ask: 3, max: 5},
 		{name: "past", have: 2, ask: 4, max: 5, want: "Nothing was created: the limit is 5 tasks, the plan has 2 and you asked for 4 more. Create at most 3, with related work joined into one task."},
 		{name: "full", have: 5, ask: 1, max: 5, want: "Nothing was created: the plan already has 5 tasks and 5 is the limit. Work with the tasks there are; get_plan_status shows them."},
-		{name: "at the default", have: 0, ask: board.DefaultMaxTasks},
-		{name: "past the default", have: 0, ask: 500, want: "Nothing was created: the limit is 20 tasks, the plan has 0 and you asked for 500 more. Create at most 20, with related work joined into one task."},
+		{name: "far past", have: 0, ask: 500, max: 20, want: "Nothing was created: the limit is 20 tasks, the plan has 0 and you asked for 500 more. Create at most 20, with related work joined into one task."},
+		{name: "no bound", have: 0, ask: 500},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var b board.Board
@@ -62,10 +62,10 @@ func TestCreateHoldsTheBound(t *testing.T) {
 				assert.Len(t, created.Tasks, c.ask)
 				return
 			}
-			var limit *board.LimitError
+			var limit *events.LimitError
 			require.ErrorAs(t, err, &limit)
 			assert.Equal(t, c.want, err.Error())
-			assert.Equal(t, c.ask, limit.Asked)
+			assert.Equal(t, []float64{float64(c.max), float64(c.have + c.ask)}, []float64{limit.Value, limit.Used})
 			assert.Empty(t, created.Tasks)
 		})
 	}
@@ -79,7 +79,7 @@ func TestCreateIsAllOrNothing(t *testing.T) {
 		"none":     {nil, "Nothing was created: give at least one task with text and assigned_to."},
 		"no text":  {[]board.Draft{{Text: " \n", AssignedTo: "food"}}, "Nothing was created. tasks[0]: text is empty, say what is to be done."},
 		"stranger": {[]board.Draft{{Text: "A", AssignedTo: "food"}, {Text: "B", AssignedTo: "chef"}}, `Nothing was created. tasks[1]: assigned_to "chef" is no specialist of this team, use one of: food, logistics.`},
-		"too long": {[]board.Draft{{Text: strings.Repeat("é", 6), AssignedTo: "food"}}, "Nothing was created. tasks[0]: text has 12 bytes, 11 is the limit: say it shorter, or split the task."},
+		"too long": {[]board.Draft{{Text: strings.Repeat("é", 12), AssignedTo: "food"}}, "Nothing was created. tasks[0]: text has 12 characters, 11 is the limit: say it shorter, or split the task."},
 		"NUL":      {[]board.Draft{{Text: "a\x00b", AssignedTo: "food"}}, "Nothing was created. tasks[0]: text is not valid UTF-8 or contains a NUL character, write it again as plain text."},
 		"not text": {[]board.Draft{{Text: "a\xff", AssignedTo: "food"}}, "Nothing was created. tasks[0]: text is not valid UTF-8 or contains a NUL character, write it again as plain text."},
 		"several": {
@@ -90,7 +90,7 @@ func TestCreateIsAllOrNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var b board.Board
 			rules := team
-			rules.MaxTextBytes = 11
+			rules.MaxTextChars = 11
 			created, err := b.Create(c.drafts, rules)
 			require.EqualError(t, err, c.want)
 			assert.Empty(t, created.Tasks)

@@ -61,9 +61,29 @@ func TestBoardIsItsLog(t *testing.T) {
 			},
 			"auto-complete": func(t *rapid.T) {
 				assigned, before := taskIDs.Draw(t, "assigned"), live.Tasks()
-				record(live.AutoComplete(assigned)...)
+				odd := func(id events.TaskID) bool { return id%2 == 1 }
+				record(live.AutoComplete(assigned, odd)...)
 				unchangedBut(before, assigned)
-				for _, id := range assigned {
+				for _, id := range live.Undecided(assigned) {
+					require.False(t, odd(id))
+				}
+			},
+			"decline": func(t *rapid.T) {
+				assigned, before := taskIDs.Draw(t, "assigned"), live.Tasks()
+				if updated, _, err := live.Decline(assigned, rapid.SampledFrom(append(assigned, 1)).Draw(t, "id"), rapid.String().Draw(t, "reason")); err == nil {
+					record(updated)
+				}
+				unchangedBut(before, assigned)
+			},
+			"replace": func(t *rapid.T) {
+				open := live.Open("")
+				created, err := live.Create([]board.Draft{{Text: "Instead", AssignedTo: agent.Draw(t, "agent"), Replaces: taskIDs.Draw(t, "ids")}}, rules)
+				if err != nil {
+					return
+				}
+				record(created)
+				for _, id := range created.Tasks[0].Replaces {
+					require.Contains(t, open, id, "what is replaced was missing")
 					require.NotContains(t, live.Open(""), id)
 				}
 			},

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// maxProblems bounds the problems that one refusal names: enough to mend them in
+// maxProblems bounds the problems that one refusal names: enough to fix them in
 // one go, not so many that a runaway call floods the model's window.
 const maxProblems = 8
 

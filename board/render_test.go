@@ -19,21 +19,24 @@ func TestRender(t *testing.T) {
 		{ID: 1, Text: "Find three restaurants", AssignedTo: "food"},
 		{ID: 2, Text: "Book the train:\n- [x] 9 (food) not a task", AssignedTo: "logistics"},
 		{ID: 3, Text: "Pick a tea house", AssignedTo: "food"},
+		{ID: 4, Text: "Cook — auto-completed\u2028  declined: never", AssignedTo: "food"},
 	}})))
 	finish(t, &b, 1)
-	for _, fact := range b.AutoComplete(ids{3}) {
+	for _, fact := range b.AutoComplete(ids{3}, func(events.TaskID) bool { return true }) {
 		require.NoError(t, b.Apply(envelope(t, 2, fact)))
 	}
-	assert.Equal(t, `2/3 done, open: 2
+	decline(t, &b, 2, "no timetable\n- [x] 2 (logistics) yet")
+	assert.Equal(t, `2/4 done, open: 4, declined: 2
 - [x] 1 (food) Find three restaurants
-- [ ] 2 (logistics) Book the train: - [x] 9 (food) not a task
-- [x] 3 (food) Pick a tea house — auto-completed`, b.RenderTasks(nil))
-	assert.Equal(t, board.Render(b.Tasks(), b.AutoCompleted), b.RenderTasks(nil))
-	assert.Equal(t, "1/1 done\n- [x] 3 (food) Pick a tea house", board.Render(b.Tasks()[2:], nil))
+- [ ] 2 (logistics, declined) Book the train: - [x] 9 (food) not a task
+  declined: no timetable - [x] 2 (logistics) yet
+- [x] 3 (food, auto-completed) Pick a tea house
+- [ ] 4 (food) Cook — auto-completed declined: never`, b.RenderTasks(nil))
 
-	assert.Equal(t, `1/2 done, open: 2
-- [x] 3 (food) Pick a tea house — auto-completed
-- [ ] 2 (logistics) Book the train: - [x] 9 (food) not a task
-There is no task 8: the plan has tasks 1 to 3.`, b.RenderTasks(ids{3, 2, 3, 8}))
-	assert.Equal(t, "There is no task 8: the plan has tasks 1 to 3.", b.RenderTasks(ids{8}))
+	assert.Equal(t, `1/2 done, declined: 2
+- [x] 3 (food, auto-completed) Pick a tea house
+- [ ] 2 (logistics, declined) Book the train: - [x] 9 (food) not a task
+  declined: no timetable - [x] 2 (logistics) yet
+There is no task 8: the plan has tasks 1 to 4.`, b.RenderTasks(ids{3, 2, 3, 8}))
+	assert.Equal(t, "There is no task 8: the plan has tasks 1 to 4.", b.RenderTasks(ids{8}))
 }

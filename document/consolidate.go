@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/chars"
 )
 
 // Consolidate decides a facilitator's merge of a slot: one new entry in place of
@@ -14,7 +15,7 @@ import (
 // named in the result, so that nothing is lost unread. Who wrote the new entry
 // knows it: from then on shown should affirm it.
 //
-// Result and error are for the model; past a bound the error is a [*LimitError].
+// Result and error are for the model; past a bound the error is an [*events.LimitError].
 func (d *Document) Consolidate(w Write, shown func(events.EntryID) bool, bounds Bounds) (events.DocumentUpdated, string, error) {
 	content, err := readContent(w.Content)
 	if err != nil {
@@ -24,7 +25,7 @@ func (d *Document) Consolidate(w Write, shown func(events.EntryID) bool, bounds 
 		return events.DocumentUpdated{}, "", err
 	}
 	// What is too long as it stands is not worth searching for references.
-	if err := bounds.entry(len(content)); err != nil {
+	if err := bounds.entry(chars.Count(content)); err != nil {
 		return events.DocumentUpdated{}, "", err
 	}
 	seen, unseen, err := d.candidates(w.Place, shown)
@@ -38,11 +39,11 @@ func (d *Document) Consolidate(w Write, shown func(events.EntryID) bool, bounds 
 	if err := d.referable(w.Place, pieces, seen, unseen); err != nil {
 		return events.DocumentUpdated{}, "", err
 	}
-	size := d.sizeOf(pieces)
+	size := d.charsOf(pieces)
 	if err := d.bounded(size, bounds); err != nil {
 		return events.DocumentUpdated{}, "", err
 	}
-	updated := d.merge(w, pieces, size)
+	updated := d.merge(w, pieces)
 	for _, entry := range seen {
 		updated.Replaced = append(updated.Replaced, entry.ID)
 	}
@@ -109,22 +110,21 @@ func (d *Document) referable(p Place, pieces []piece, seen, unseen []Entry) erro
 	return nil
 }
 
-// sizeOf is the length of the pieces with references resolved, in bytes.
-func (d *Document) sizeOf(pieces []piece) int {
+// charsOf is the length of the pieces with references resolved, in characters.
+func (d *Document) charsOf(pieces []piece) int {
 	size := 0
 	for _, piece := range pieces {
 		if piece.entry != 0 {
-			size += len(d.entries[piece.entry-1].Content)
+			size += chars.Count(d.entries[piece.entry-1].Content)
 		}
-		size += len(piece.text)
+		size += chars.Count(piece.text)
 	}
 	return size
 }
 
 // merge resolves the references and records where each came from.
-func (d *Document) merge(w Write, pieces []piece, size int) events.DocumentUpdated {
+func (d *Document) merge(w Write, pieces []piece) events.DocumentUpdated {
 	var text strings.Builder
-	text.Grow(size)
 	var spans []events.Span
 	var merged []events.EntryID
 	for _, piece := range pieces {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/chars"
 )
 
 // Document is the shared document of one run.
@@ -24,8 +25,8 @@ type Document struct {
 	// spelling is how the document writes a section that the layout does not
 	// declare: as its first entry did.
 	spelling map[string]string
-	// writtenBytes is the text of all entries, replaced ones too.
-	writtenBytes int
+	// writtenChars is the text of all entries, replaced ones too.
+	writtenChars int
 }
 
 // slot is one slot that was written to.
@@ -90,6 +91,18 @@ func (d *Document) At(version int) (*Document, error) {
 	return past, nil
 }
 
+// Continue gives a document of its own with the same history, for a run that goes on
+// with it.
+func (d *Document) Continue(run events.RunID) *Document {
+	next := New(d.layout)
+	next.run = run
+	for _, entry := range d.entries {
+		entry.ReplacedBy = 0
+		next.add(entry)
+	}
+	return next
+}
+
 // Entry returns one entry, live or replaced, and whether there is such a one.
 func (d *Document) Entry(id events.EntryID) (Entry, bool) {
 	if id < 1 || int(id) > len(d.entries) {
@@ -137,7 +150,7 @@ func (d *Document) add(entry Entry) {
 	}
 	d.entries = append(d.entries, entry)
 	s.live = append(s.live, entry.ID)
-	d.writtenBytes += len(entry.Content)
+	d.writtenChars += chars.Count(entry.Content)
 }
 
 // spelled gives the place as the document already writes it.

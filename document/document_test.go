@@ -55,6 +55,15 @@ func (s *shared) append(author events.AgentID, p document.Place, content string)
 
 func all(events.EntryID) bool { return true }
 
+// read is RenderTagged with the ids of what it shows.
+func (s *shared) read(q document.Query) (text string, shown ids) {
+	text, whole := s.RenderTagged(q)
+	for _, entry := range whole {
+		shown = append(shown, entry.Entry)
+	}
+	return text, shown
+}
+
 func only(shown ...events.EntryID) func(events.EntryID) bool {
 	return func(id events.EntryID) bool {
 		for _, one := range shown {
@@ -135,7 +144,7 @@ func TestFreePlacesDifferByMoreThanCase(t *testing.T) {
 	s.append("logistics", place("key points", "Details"), "Three.")
 	assert.Equal(t, []document.Place{place("Key points", "main"), place("Key points", "Details")}, s.Places())
 	assert.Equal(t, ids{1, 2}, entryIDs(s.Entries(place("KEY POINTS", "Main"))))
-	_, shown := s.RenderTagged(document.Query{Place: place("KEY points", "")})
+	_, shown := s.read(document.Query{Place: place("KEY points", "")})
 	assert.Equal(t, ids{1, 2, 3}, shown)
 
 	s.record(events.DocumentUpdated{Version: 4, EntryID: 4, Author: "food", Content: "Four.", Section: "KEY POINTS", Slot: "main"})
@@ -165,28 +174,28 @@ func TestAppendRefuses(t *testing.T) {
 // Just below and at each bound is written, past it is not.
 func TestBounds(t *testing.T) {
 	p := place("a", "main")
-	text := func(size int) string { return strings.Repeat("x", size) }
+	text := func(size int) string { return strings.Repeat("é", size) }
 	limit := func(t *testing.T, err error, name events.Limit, bound, used int) {
 		t.Helper()
-		var at *document.LimitError
+		var at *events.LimitError
 		require.ErrorAs(t, err, &at)
-		assert.Equal(t, []any{name, bound, used}, []any{at.Limit, at.Max, at.Used})
+		assert.Equal(t, []any{name, float64(bound), float64(used)}, []any{at.Limit, at.Value, at.Used})
 		assert.Contains(t, err.Error(), "Nothing was written: "+string(name))
 	}
 	t.Run("entry", func(t *testing.T) {
 		s := newShared(t, document.Free())
-		bounds := document.Bounds{MaxEntryBytes: 30}
+		bounds := document.Bounds{MaxEntryChars: 30}
 		for _, size := range []int{29, 30} {
 			updated, err := s.Append(document.Write{Author: "food", Place: p, Content: text(size)}, bounds)
 			require.NoError(t, err)
 			s.record(updated)
 		}
 		_, err := s.Append(document.Write{Author: "food", Place: p, Content: text(31)}, bounds)
-		limit(t, err, "max_entry_bytes", 30, 31)
+		limit(t, err, "max_entry_chars", 30, 31)
 		_, _, err = s.Consolidate(document.Write{Place: p, Content: text(10) + "{{entry:1}}"}, all, bounds)
-		limit(t, err, "max_entry_bytes", 30, 39)
+		limit(t, err, "max_entry_chars", 30, 39)
 		_, _, err = s.Consolidate(document.Write{Place: p, Content: text(31)}, all, bounds)
-		limit(t, err, "max_entry_bytes", 30, 31)
+		limit(t, err, "max_entry_chars", 30, 31)
 	})
 	t.Run("entries", func(t *testing.T) {
 		s := newShared(t, document.Free())
@@ -206,21 +215,21 @@ func TestBounds(t *testing.T) {
 	})
 	t.Run("document", func(t *testing.T) {
 		s := newShared(t, document.Free())
-		bounds := document.Bounds{MaxDocumentBytes: 40}
+		bounds := document.Bounds{MaxDocumentChars: 40}
 		for _, size := range []int{12, 8} {
 			updated, err := s.Append(document.Write{Author: "food", Place: p, Content: text(size)}, bounds)
 			require.NoError(t, err)
 			s.record(updated)
 		}
 		_, err := s.Append(document.Write{Author: "food", Place: p, Content: text(21)}, bounds)
-		limit(t, err, "max_document_bytes", 40, 41)
+		limit(t, err, "max_document_chars", 40, 41)
 		_, _, err = s.Consolidate(document.Write{Place: p, Content: "{{entry:1}}{{entry:2}}+"}, all, bounds)
-		limit(t, err, "max_document_bytes", 40, 41)
+		limit(t, err, "max_document_chars", 40, 41)
 		updated, _, err := s.Consolidate(document.Write{Place: p, Content: "{{entry:1}}{{entry:2}}"}, all, bounds)
 		require.NoError(t, err, "what was replaced counts, and all fits")
 		s.record(updated)
 		_, err = s.Append(document.Write{Author: "food", Place: p, Content: "x"}, bounds)
-		limit(t, err, "max_document_bytes", 40, 41)
+		limit(t, err, "max_document_chars", 40, 41)
 	})
 }
 

@@ -28,8 +28,8 @@ func Example() {
 	fmt.Println(tagged)
 
 	seen := map[events.EntryID]bool{}
-	for _, id := range shown {
-		seen[id] = true
+	for _, entry := range shown {
+		seen[entry.Entry] = true
 	}
 	merged, result, _ := doc.Consolidate(document.Write{
 		Author: events.FacilitatorID, Place: place, Content: "Take {{entry:2}} {{entry:1}}",
@@ -41,10 +41,10 @@ func Example() {
 	// Output:
 	// ## day=1 time_slot=morning
 	// [food] (entry 1)
-	// Breakfast at the market.
+	// > Breakfast at the market.
 	//
 	// [logistics] (entry 2)
-	// Bus 5.
+	// > Bus 5.
 	//
 	// Entry 3 now stands for entries 1, 2 in day=1 time_slot=morning.
 	//

@@ -24,9 +24,9 @@ const (
 )
 
 const (
-	// MaxDay is the last day of the travel layout: no trip that one document plans
+	// maxDay is the last day of the travel layout: no trip that one document plans
 	// is longer, and a model that counts astray is stopped.
-	MaxDay = 60
+	maxDay = 60
 	// DefaultSlot is the slot of a section that has no others.
 	DefaultSlot = "main"
 	// generalSlot is the travel layout's slot for the whole day.
@@ -44,7 +44,7 @@ type Layout struct {
 	sections []Section
 }
 
-// Travel is the layout of a trip: day 0 (the whole trip) to [MaxDay], each with
+// Travel is the layout of a trip: day 0 (the whole trip) to 60, each with
 // the slots general, morning, afternoon, evening and night.
 func Travel() Layout { return Layout{kind: KindTravel} }
 
@@ -78,10 +78,10 @@ func (l Layout) Args(p Place) string {
 	return section + " slot=" + quoted(p.Slot)
 }
 
-// quoted keeps names with spaces in one piece.
+// quoted keeps names with spaces in one piece, and all names on one line.
 func quoted(name string) string {
-	if strings.ContainsAny(name, " \"=") {
-		return strconv.Quote(name)
+	if asGo := strconv.Quote(name); strings.ContainsAny(name, " =") || asGo != `"`+name+`"` {
+		return asGo
 	}
 	return name
 }

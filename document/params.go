@@ -26,7 +26,7 @@ type Param struct {
 func (l Layout) Params() []Param {
 	switch l.Kind() {
 	case KindTravel:
-		first, last := 0, MaxDay
+		first, last := 0, maxDay
 		return []Param{
 			{
 				Name: "day", Type: "integer", Min: &first, Max: &last, Required: true,

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/convene-run/convene/internal/chars"
 )
 
 // Place is one slot of one section. In the travel layout Section is the day as a
@@ -171,7 +173,7 @@ func (l Layout) impliedSlot(section string) string {
 func (l Layout) allowedSections() string {
 	switch l.Kind() {
 	case KindTravel:
-		return fmt.Sprintf("use a whole number from 0 to %d, 0 for what concerns the whole trip", MaxDay)
+		return fmt.Sprintf("use a whole number from 0 to %d, 0 for what concerns the whole trip", maxDay)
 	case KindSections:
 		return "use one of " + join(l.sectionIDs())
 	}
@@ -213,7 +215,7 @@ func readDay(arg any) (string, error) {
 		ok = false
 	}
 	// The comparison is also false for what is not a number.
-	if !ok || !(day >= 0 && day <= MaxDay) || day != math.Trunc(day) {
+	if !ok || !(day >= 0 && day <= maxDay) || day != math.Trunc(day) {
 		return "", refuse("day %.40q is not a day: %s.", fmt.Sprint(arg), Travel().allowedSections())
 	}
 	return strconv.Itoa(int(day)), nil
@@ -240,8 +242,8 @@ func readName(param string, arg any) (string, error) {
 		return "", refuse("%s must be a string.", param)
 	}
 	switch {
-	case len(name) > MaxNameBytes:
-		return "", refuse("%s has %d bytes, %d is the limit: use a shorter name.", param, len(name), MaxNameBytes)
+	case chars.Over(name, maxNameChars):
+		return "", refuse("%s has %d characters, %d is the limit: use a shorter name.", param, chars.Count(name), maxNameChars)
 	case !utf8.ValidString(name), strings.ContainsFunc(name, unicode.IsControl):
 		return "", refuse("%s %q holds a control character or invalid UTF-8: use one line of text.", param, name)
 	}

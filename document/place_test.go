@@ -53,8 +53,8 @@ func TestPlace(t *testing.T) {
 
 		{"free", args{"section": " Key points "}, "Key points/main", ""},
 		{"free", args{"section": 2.0, "slot": "日本"}, "2/日本", ""},
-		{"free", args{"section": strings.Repeat("é", 60)}, strings.Repeat("é", 60) + "/main", ""},
-		{"free", args{"section": strings.Repeat("é", 61)}, "", "section has 122 bytes, 120 is the limit: use a shorter name."},
+		{"free", args{"section": strings.Repeat("é", 120)}, strings.Repeat("é", 120) + "/main", ""},
+		{"free", args{"section": strings.Repeat("é", 121)}, "", "section has 121 characters, 120 is the limit: use a shorter name."},
 		{"free", args{"section": "a\nb"}, "", `section "a\nb" holds a control character or invalid UTF-8: use one line of text.`},
 		{"free", args{"section": "a", "slot": "\xff"}, "", `slot "\xff" holds a control character or invalid UTF-8: use one line of text.`},
 		{"free", args{"section": []any{"a"}}, "", "section must be a string."},

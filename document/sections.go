@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/convene-run/convene/internal/chars"
 )
 
 const (
@@ -14,10 +16,10 @@ const (
 	MaxSections = 100
 	// MaxSlots bounds the slots of a section, for the same reason.
 	MaxSlots = 50
-	// MaxNameBytes bounds the name of a section or slot, and its title.
-	MaxNameBytes = 120
-	// MaxDescriptionBytes bounds the description of a section.
-	MaxDescriptionBytes = 1000
+	// maxNameChars bounds the name of a section or slot, and its title.
+	maxNameChars = 120
+	// maxDescriptionChars bounds the description of a section.
+	maxDescriptionChars = 1000
 )
 
 // Section is one part of a document as a team declares it.
@@ -73,10 +75,10 @@ func (s Section) check(path string) error {
 	if err := checkID(path+".id", s.ID); err != nil {
 		return err
 	}
-	if err := checkText(path+".title", s.Title, MaxNameBytes); err != nil {
+	if err := checkText(path+".title", s.Title, maxNameChars); err != nil {
 		return err
 	}
-	if err := checkText(path+".description", s.Description, MaxDescriptionBytes); err != nil {
+	if err := checkText(path+".description", s.Description, maxDescriptionChars); err != nil {
 		return err
 	}
 	if len(s.Slots) > MaxSlots {
@@ -104,18 +106,18 @@ func checkID(path, id string) error {
 	switch {
 	case id == "":
 		return &LayoutError{path, "is empty, give it a name"}
-	case len(id) > MaxNameBytes:
-		return &LayoutError{path, fmt.Sprintf("has %d bytes, at most %d are allowed", len(id), MaxNameBytes)}
+	case chars.Over(id, maxNameChars):
+		return &LayoutError{path, fmt.Sprintf("has %d characters, at most %d are allowed", chars.Count(id), maxNameChars)}
 	case strings.ContainsFunc(id, wrong):
 		return &LayoutError{path, fmt.Sprintf("%q may hold only letters, digits, \"_\", \"-\" and \".\"", id)}
 	}
 	return nil
 }
 
-func checkText(path, text string, maxBytes int) error {
+func checkText(path, text string, most int) error {
 	switch {
-	case len(text) > maxBytes:
-		return &LayoutError{path, fmt.Sprintf("has %d bytes, at most %d are allowed", len(text), maxBytes)}
+	case chars.Over(text, most):
+		return &LayoutError{path, fmt.Sprintf("has %d characters, at most %d are allowed", chars.Count(text), most)}
 	case !utf8.ValidString(text):
 		return &LayoutError{path, "is not valid UTF-8"}
 	case strings.ContainsFunc(text, unicode.IsControl):

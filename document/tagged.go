@@ -1,6 +1,7 @@
 package document
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -8,12 +9,11 @@ import (
 	"unicode/utf8"
 
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/chars"
+	"github.com/convene-run/convene/internal/quote"
 )
 
 const (
-	// DefaultReadBudget is about six thousand tokens: a reader can take several such
-	// answers before its history must be compacted.
-	DefaultReadBudget = 24_000
 	// clippedChars is the least that is shown of an entry: enough to tell what it is
 	// about.
 	clippedChars = 80
@@ -28,29 +28,44 @@ type Query struct {
 	Place
 	// Budget bounds the characters of the answer, roughly: tags are estimated, and
 	// the first entry of a slot that is read by itself is shown whole.
-	// Defaults to [DefaultReadBudget].
+	// 0 is no bound.
 	Budget int
+	// Most bounds the characters of the answer that its reader is given: an entry that
+	// goes beyond it alone is never shown whole, and says so. 0 is no bound.
+	Most int
+}
+
+// Shown is an entry that a rendering shows whole: it ends before the byte End of it.
+type Shown struct {
+	Entry events.EntryID
+	End   int
 }
 
 // RenderTagged writes the document for agents: for each slot a heading that names
 // it the way a tool call does, then its live entries, each with its author and id.
+// The text of an entry is quoted, so that it cannot pass for another entry.
 //
 //	## day=1 time_slot=morning
 //	[food] (entry 12)
-//	Breakfast at the market.
+//	> Breakfast at the market.
 //
 // Past the budget entries are clipped, each by its fair share, and say how much
-// is left and how to read it. shown are the ids of the entries that stand there
-// whole: only those has the reader seen.
-func (d *Document) RenderTagged(q Query) (text string, shown []events.EntryID) {
+// is left and how to read it. shown are the entries that stand there whole: only
+// those has the reader seen.
+func (d *Document) RenderTagged(q Query) (text string, shown []Shown) {
 	entries := d.selected(q.Place)
 	if len(entries) == 0 {
 		return d.nothing(q.Place), nil
 	}
 	oneSlot := entries[0].Place == entries[len(entries)-1].Place
-	budget := orDefault(q.Budget, DefaultReadBudget)
+	budget := cmp.Or(q.Budget, math.MaxInt32)
 	fitting := min(len(entries), max(1, budget/(clippedChars+tagChars)))
-	chars := shares(entries[:fitting], budget-fitting*tagChars, oneSlot)
+	texts := make([]string, fitting)
+	for i, entry := range entries[:fitting] {
+		texts[i] = quote.Lines(entry.Content)
+	}
+	tooLong := q.Most > 0 && oneSlot && chars.Count(d.heading(entries[0])+texts[0]) > q.Most
+	lengths := shares(texts, budget-fitting*tagChars, oneSlot, tooLong)
 	var out strings.Builder
 	for i, entry := range entries[:fitting] {
 		if i > 0 {
@@ -59,11 +74,14 @@ func (d *Document) RenderTagged(q Query) (text string, shown []events.EntryID) {
 		if i == 0 || entry.Place != entries[i-1].Place {
 			fmt.Fprintf(&out, "## %s\n", d.layout.Args(entry.Place))
 		}
-		head, more := cut(entry.Content, chars[i])
+		head, more := chars.Cut(texts[i], lengths[i])
 		fmt.Fprintf(&out, "[%s] (entry %d)\n%s\n", entry.Author, entry.ID, head)
-		if more == 0 {
-			shown = append(shown, entry.ID)
-		} else {
+		switch {
+		case more == 0:
+			shown = append(shown, Shown{entry.ID, out.Len() - len("\n")})
+		case i == 0 && tooLong:
+			fmt.Fprintf(&out, "… (%d more characters. It is longer than a reading can be, and stays as it is.)\n", more)
+		default:
 			fmt.Fprintf(&out, "… (%d more characters. %s)\n", more, d.howToRead(entry.Place, oneSlot))
 		}
 	}
@@ -93,21 +111,29 @@ func (d *Document) nothing(filter Place) string {
 	return "Nothing is written there yet. " + d.whereEntriesAre()
 }
 
-// shares gives the characters to show of each entry, together about budget. In
-// one slot entries are whole, the first one always, as long as there is room, so
-// that consolidating them makes room for the rest; over several slots the long
-// ones are cut to the same length.
-func shares(entries []Entry, budget int, oneSlot bool) []int {
-	lengths := make([]int, len(entries))
-	for i, entry := range entries {
-		lengths[i] = utf8.RuneCountInString(entry.Content)
+// heading is what stands above the first entry of an answer.
+func (d *Document) heading(entry Entry) string {
+	return fmt.Sprintf("## %s\n[%s] (entry %d)\n", d.layout.Args(entry.Place), entry.Author, entry.ID)
+}
+
+// shares gives the characters to show of each text, together about budget. In
+// one slot entries are whole, the first one always unless it is too long for any
+// answer, as long as there is room, so that consolidating them makes room for the
+// rest; over several slots the long ones are cut to the same length.
+func shares(texts []string, budget int, oneSlot, tooLong bool) []int {
+	lengths := make([]int, len(texts))
+	for i, text := range texts {
+		lengths[i] = utf8.RuneCountInString(text)
 	}
 	if !oneSlot {
 		share := max(clippedChars, fairShare(lengths, budget))
 		return fill(lengths, func(_, length int) bool { return length <= share+tagChars }, share)
 	}
 	return fill(lengths, func(i, length int) bool {
-		whole := i == 0 || length <= max(budget, clippedChars)
+		whole := length <= max(budget, clippedChars)
+		if i == 0 {
+			whole = !tooLong
+		}
 		if whole {
 			budget -= length
 		}
@@ -138,20 +164,6 @@ func fairShare(lengths []int, budget int) int {
 		budget -= length
 	}
 	return math.MaxInt - tagChars
-}
-
-// cut parts text behind that many characters and counts those that follow.
-func cut(text string, chars int) (head string, more int) {
-	if len(text) <= chars {
-		return text, 0
-	}
-	for at := range text {
-		if chars == 0 {
-			return text[:at], utf8.RuneCountInString(text[at:])
-		}
-		chars--
-	}
-	return text, 0
 }
 
 // howToRead tells how to see a clipped entry whole.

@@ -6,52 +6,29 @@ import (
 	"unicode/utf8"
 
 	"github.com/convene-run/convene/events"
-)
-
-const (
-	// DefaultMaxEntryBytes is more than a model writes in one call that goes well,
-	// and a size that a reader's window takes whole.
-	DefaultMaxEntryBytes = 64 << 10
-	// DefaultMaxDocumentBytes is more than a model can read at once, so only a run
-	// out of hand meets it.
-	DefaultMaxDocumentBytes = 1 << 20
-	// DefaultMaxEntries leaves each of the default twenty tasks fifty entries.
-	DefaultMaxEntries = 1000
-)
-
-// The bounds by name, as events and team files know them.
-const (
-	LimitEntryBytes    events.Limit = "max_entry_bytes"
-	LimitDocumentBytes events.Limit = "max_document_bytes"
-	LimitEntries       events.Limit = "max_entries"
+	"github.com/convene-run/convene/internal/chars"
 )
 
 // Bounds keep a document from growing past use. They count what was replaced,
-// too: the log keeps it, and a slot cannot be consolidated for ever.
+// too: the log keeps it, and a slot cannot be consolidated indefinitely. 0 is no bound.
 type Bounds struct {
-	// MaxEntryBytes bounds one entry. Defaults to [DefaultMaxEntryBytes].
-	MaxEntryBytes int
-	// MaxDocumentBytes bounds all entries written in a run together. Defaults to
-	// [DefaultMaxDocumentBytes].
-	MaxDocumentBytes int
-	// MaxEntries bounds the number of entries written in a run. Defaults to
-	// [DefaultMaxEntries].
+	// MaxEntryChars bounds one entry.
+	MaxEntryChars int
+	// MaxDocumentChars bounds all entries written in a run together.
+	MaxDocumentChars int
+	// MaxEntries bounds the number of entries written in a run.
 	MaxEntries int
 }
 
-// LimitError says that a write would pass one of the [Bounds].
-type LimitError struct {
-	Limit events.Limit
-	// Max is the bound, Used what the write would have reached.
-	Max, Used int
-}
-
-func (e *LimitError) Error() string {
-	advice := "Finish with what the document holds."
-	if e.Limit == LimitEntryBytes {
-		advice = "Write a shorter text, or several entries."
+// within refuses a write that would pass one of the [Bounds].
+func within(limit events.Limit, bound, used int, advice string) error {
+	if bound == 0 || used <= bound {
+		return nil
 	}
-	return fmt.Sprintf("Nothing was written: %s is %d, this would make %d. %s", e.Limit, e.Max, e.Used, advice)
+	return &events.LimitError{
+		Limit: limit, Value: float64(bound), Used: float64(used),
+		Advice: fmt.Sprintf("Nothing was written: %s is %d, this would make %d. %s", limit, bound, used, advice),
+	}
 }
 
 // Write is what an agent wants to put into a slot.
@@ -67,7 +44,7 @@ type Write struct {
 
 // Append decides a specialist's write: one more entry in the slot, beside all
 // that is there. Blank lines around the content are cut off. The error is for
-// the model; past a bound it is a [*LimitError].
+// the model; past a bound it is an [*events.LimitError].
 func (d *Document) Append(w Write, bounds Bounds) (events.DocumentUpdated, error) {
 	content, err := readContent(w.Content)
 	if err != nil {
@@ -76,7 +53,7 @@ func (d *Document) Append(w Write, bounds Bounds) (events.DocumentUpdated, error
 	if err := d.layout.check(w.Place); err != nil {
 		return events.DocumentUpdated{}, err
 	}
-	if err := d.bounded(len(content), bounds); err != nil {
+	if err := d.bounded(chars.Count(content), bounds); err != nil {
 		return events.DocumentUpdated{}, err
 	}
 	updated := d.next(w, content)
@@ -120,29 +97,17 @@ func trimBlankLines(text string) string {
 
 // bounded checks the write of one more entry of that size.
 func (d *Document) bounded(size int, b Bounds) error {
+	const finish = "Finish with what the document holds."
 	if err := b.entry(size); err != nil {
 		return err
 	}
-	if limit, count := orDefault(b.MaxEntries, DefaultMaxEntries), len(d.entries)+1; count > limit {
-		return &LimitError{LimitEntries, limit, count}
+	if err := within(events.LimitMaxEntries, b.MaxEntries, len(d.entries)+1, finish); err != nil {
+		return err
 	}
-	if limit, total := orDefault(b.MaxDocumentBytes, DefaultMaxDocumentBytes), d.writtenBytes+size; total > limit {
-		return &LimitError{LimitDocumentBytes, limit, total}
-	}
-	return nil
+	return within(events.LimitMaxDocumentChars, b.MaxDocumentChars, d.writtenChars+size, finish)
 }
 
 // entry checks the size of one entry.
 func (b Bounds) entry(size int) error {
-	if limit := orDefault(b.MaxEntryBytes, DefaultMaxEntryBytes); size > limit {
-		return &LimitError{LimitEntryBytes, limit, size}
-	}
-	return nil
-}
-
-func orDefault(value, fallback int) int {
-	if value == 0 {
-		return fallback
-	}
-	return value
+	return within(events.LimitMaxEntryChars, b.MaxEntryChars, size, "Write a shorter text, or several entries.")
 }

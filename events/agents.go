@@ -10,6 +10,7 @@ const (
 	KindFacilitatorMessage Kind = "facilitator_message"
 	KindDispatchRefused    Kind = "dispatch_refused"
 	KindModelCalled        Kind = "model_called"
+	KindModelCallFailed    Kind = "model_call_failed"
 	KindToolStarted        Kind = "tool_started"
 	KindToolCall           Kind = "tool_call"
 	KindUserMessage        Kind = "user_message"
@@ -47,7 +48,7 @@ type AgentStarted struct {
 	Message     string   `json:"message"`
 	// Tool is the name of the dispatch tool that was called.
 	Tool string `json:"tool"`
-	// Asked is set where the agent only answers Message and has no tools. It is one of
+	// Asked is set where the agent only answers Message and writes nothing. It is one of
 	// several that the call started, and its end is not the call's result.
 	Asked bool `json:"asked,omitempty"`
 	CallRef
@@ -89,7 +90,7 @@ type AgentFinished struct {
 	FailedCall
 }
 
-// FacilitatorMessage is text that the facilitator wrote beside tool calls.
+// FacilitatorMessage is text that the facilitator wrote along with tool calls.
 type FacilitatorMessage struct {
 	fact
 	Agent       AgentID `json:"agent"`
@@ -112,8 +113,13 @@ type ModelCalled struct {
 	ID       ModelCallID `json:"id"`
 	Provider string      `json:"provider,omitempty"`
 	Model    string      `json:"model"`
-	Reply    Reply       `json:"reply"`
-	Usage    Usage       `json:"usage"`
+	// API is the one that was asked, where the endpoint has several.
+	API   API   `json:"api,omitempty"`
+	Reply Reply `json:"reply"`
+	Usage Usage `json:"usage"`
+	// Tier is the service tier that the endpoint says it served the call in, "" where
+	// it says nothing.
+	Tier string `json:"tier,omitempty"`
 	// CostUSD is nil where the model has no known price.
 	CostUSD *float64 `json:"cost_usd"`
 	// QueuedMS is the wait for the limiter, RetriedMS the wait between attempts,
@@ -124,20 +130,35 @@ type ModelCalled struct {
 	TotalMS      int64 `json:"total_ms"`
 	Attempts     int   `json:"attempts"`
 	// Retries are the attempts of this call that failed, in order: the newest
-	// [MaxRetries] of them. What they used is not in Usage.
+	// [MaxRetries] of them. What they used is not in Usage, but in Lost.
 	Retries []FailedAttempt `json:"retries,omitempty"`
+	// Lost is what all attempts that failed used, nil if they used nothing.
+	Lost *Spent `json:"lost,omitempty"`
 	// Interrupted is set where the stream broke, or the process died, after calls
-	// of the turn had started: those calls are then the turn.
+	// of the turn had started: those calls are then the turn. With [PurposeRest] it
+	// says that no rest came.
 	Interrupted bool `json:"interrupted,omitempty"`
-	// Purpose is empty for a turn, "compact" for a summary of old turns.
+	// KeptDropped is set where the endpoint refused what it was sent back of earlier
+	// replies: their Extra is not sent again.
+	KeptDropped bool `json:"kept_dropped,omitempty"`
+	// Purpose is empty for a turn, else [PurposeRest] or [PurposeCompact].
 	Purpose string `json:"purpose,omitempty"`
 }
+
+// The purposes of model calls that are no turns of their own.
+const (
+	// PurposeRest asked, once, for what else a turn that broke off wanted to call: the
+	// calls of its reply are appended to those of the turn.
+	PurposeRest = "rest"
+	// PurposeCompact asked for a summary of old turns.
+	PurposeCompact = "compact"
+)
 
 // MaxRetries bounds the failed attempts that one event tells of: three targets that
 // each refuse a call until they are given up fit, and an event stays below 30 kB.
 const MaxRetries = 64
 
-// FailedCall is the model call that brought no reply and ended its agent, and what
+// FailedCall is the model call that got no reply and ended its agent, and what
 // was tried. It is empty where an agent ended for another reason.
 type FailedCall struct {
 	ModelCall ModelCallID `json:"model_call_id,omitempty"`
@@ -146,6 +167,16 @@ type FailedCall struct {
 	Attempts []FailedAttempt `json:"attempts,omitempty"`
 	// EarlierAttempts counts those before them.
 	EarlierAttempts int `json:"earlier_attempts,omitempty"`
+	// Lost is what all attempts of the call used, nil if they used nothing.
+	Lost *Spent `json:"lost,omitempty"`
+}
+
+// ModelCallFailed is a model call that got no reply, where no other event tells of
+// it: the run was parked or cancelled meanwhile, a bound was met, or the prompt was too
+// long and is made shorter. The call may be made again under the same id.
+type ModelCallFailed struct {
+	fact
+	FailedCall
 }
 
 // FailedAttempt is one attempt of a model call that failed.
@@ -167,8 +198,12 @@ type FailedAttempt struct {
 	Message string `json:"message,omitempty"`
 	// Model is the model that was asked.
 	Model string `json:"model,omitempty"`
-	// Usage is nil where the endpoint reported none.
+	// Usage is what the attempt used, as the endpoint reported it or estimated from what
+	// streamed; nil where it used nothing. In older logs it is nil where the endpoint
+	// reported none.
 	Usage *Usage `json:"usage,omitempty"`
+	// CostUSD is nil where Usage is, and where the model has no known price.
+	CostUSD *float64 `json:"cost_usd,omitempty"`
 }
 
 // Effect says what repeating a tool call would do.
@@ -195,6 +230,9 @@ type ToolCallDone struct {
 	Agent  AgentID `json:"agent"`
 	Tool   string  `json:"tool"`
 	Result string  `json:"result"`
+	// Parts are the result where it is more than text, in order; Result then holds their
+	// texts, with a note in place of each other part, for those who read text alone.
+	Parts []Part `json:"parts,omitempty"`
 	// Phase is always "complete".
 	Phase string `json:"phase"`
 	// Failed is set where the result tells the model what it did wrong.
@@ -212,6 +250,14 @@ type UserMessage struct {
 	Synthetic bool   `json:"synthetic,omitempty"`
 	// Reason says why the engine wrote a synthetic message.
 	Reason string `json:"reason,omitempty"`
+	// MessageID is set on a message that starts a run: see [WorkflowStarted.MessageID].
+	MessageID MessageID `json:"message_id,omitempty"`
+	// UserID, ChannelType and ChannelID say who sent it and where; "" where nobody said.
+	UserID      string `json:"user_id,omitempty"`
+	ChannelType string `json:"channel_type,omitempty"`
+	ChannelID   string `json:"channel_id,omitempty"`
+	// Metadata is a JSON object of the sender's.
+	Metadata json.RawMessage `json:"metadata,omitempty"`
 }
 
 // HistoryCompacted replaces the older part of an agent's history by a summary.
@@ -220,6 +266,10 @@ type HistoryCompacted struct {
 	// ThroughTurn is the last model call that the summary covers.
 	ThroughTurn ModelCallID `json:"through_turn"`
 	Summary     string      `json:"summary"`
+	// CoveredBytes is set where one call could not summarize all: Summary is then of so
+	// many bytes of the history's transcript, from its beginning, and the history stands
+	// until further calls have covered the rest.
+	CoveredBytes int `json:"covered_bytes,omitempty"`
 }
 
 func (AgentStarted) Kind() Kind       { return KindAgentStarted }
@@ -228,6 +278,7 @@ func (AgentFinished) Kind() Kind      { return KindAgentFinished }
 func (FacilitatorMessage) Kind() Kind { return KindFacilitatorMessage }
 func (DispatchRefused) Kind() Kind    { return KindDispatchRefused }
 func (ModelCalled) Kind() Kind        { return KindModelCalled }
+func (ModelCallFailed) Kind() Kind    { return KindModelCallFailed }
 func (ToolStarted) Kind() Kind        { return KindToolStarted }
 func (ToolCallDone) Kind() Kind       { return KindToolCall }
 func (UserMessage) Kind() Kind        { return KindUserMessage }

@@ -61,6 +61,9 @@ type BatchFigures struct {
 	// has no known price.
 	Tokens  int64    `json:"tokens"`
 	CostUSD *float64 `json:"cost_usd"`
+	// UncachedInputShare is the part of the input of rows with an output, above 0 and at
+	// most 1, that came from no cache of the provider; 0 where nothing is known.
+	UncachedInputShare float64 `json:"uncached_input_share,omitempty"`
 	// ElapsedMS and RowsPerSecond are of this call of the batch alone.
 	ElapsedMS     int64   `json:"elapsed_ms"`
 	RowsPerSecond float64 `json:"rows_per_second"`
@@ -74,6 +77,23 @@ type BatchFigures struct {
 	Slowest []BatchRowUnderWay `json:"slowest,omitempty"`
 	// Limiters are the endpoints that the batch asks.
 	Limiters []BatchLimiter `json:"limiters,omitempty"`
+	// Outages are the endpoints that rows under way wait for, because they cannot be used;
+	// Held counts the rows that are not begun before their endpoint can be.
+	Outages []BatchOutage `json:"outages,omitempty"`
+	Held    int           `json:"held,omitempty"`
+}
+
+// BatchOutage is an endpoint that cannot be used.
+type BatchOutage struct {
+	// Endpoint is its address, without user info and query; its name where it has none.
+	Endpoint string `json:"endpoint"`
+	// Code groups troubles for machines, Message says in words what is wrong.
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	// Rows counts the rows under way that wait for it, AwayMS is for how long it has been
+	// away.
+	Rows   int   `json:"rows"`
+	AwayMS int64 `json:"away_ms"`
 }
 
 // BatchCause is one kind of failure.
@@ -118,7 +138,7 @@ type BatchLimiter struct {
 type BatchProgress struct {
 	fact
 	BatchFigures
-	// Stopping says why no more rows are started, while those under way come to rest.
+	// Stopping says why no more rows are started, while those in progress finish.
 	Stopping string `json:"stopping,omitempty"`
 }
 

@@ -49,8 +49,19 @@ func (s *BatchSummary) start(env Envelope, e BatchStarted) {
 	}
 	// What is of the call before, and not of the whole batch.
 	s.Running, s.ElapsedMS, s.RowsPerSecond, s.LeftMS, s.Slowest, s.Limiters = 0, 0, 0, 0, nil, nil
+	s.Outages, s.Held = nil, 0
 	s.Input, s.Output, s.Team, s.Models, s.Solo, s.Simulated = e.Input, e.Output, e.Team, e.Models, e.Solo, e.Simulated
 	s.Rows, s.Status, s.Reason = e.Rows, StatusRunning, ""
+}
+
+// Finished reports whether no more is to come of the batch: every row has its output, or
+// the batch was given up. Until then it takes from its rows what its output lacks.
+func (s *BatchSummary) Finished() bool {
+	switch s.Status {
+	case StatusCompleted, StatusDegraded, StatusCancelled:
+		return true
+	}
+	return false
 }
 
 // Searched gives the texts that [BatchQuery.Search] looks into.

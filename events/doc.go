@@ -3,18 +3,9 @@
 //
 // A run is its log. Every fact is an event, appended durably before anyone acts
 // on it; the task board, the document, the conversations and the bill are folds
-// over the log and nothing else holds state. The package knows no agent, no
-// model and no database: it imports the standard library alone.
-//
-//	log := events.NewMemory()
-//	key := events.ThreadKey{Tenant: events.LocalTenant, Thread: thread}
-//	epoch, err := log.Claim(ctx, key, owner, false)
-//	err = log.Append(ctx, key, epoch, 0, []events.Envelope{{
-//		Run: run, Data: events.WorkflowStarted{Message: "Plan three days in Kyoto"},
-//	}})
-//	for env, err := range events.Follow(ctx, log, key, 0) {
-//		fmt.Println(env.Seq, env.Data.Kind(), err)
-//	}
+// over the log, and nothing else holds state. The package knows no agent, no
+// model and no database: it imports only the standard library. [NewMemory] is a
+// log for tests and small programs, events/sqlite the durable one.
 //
 // Wire form: JSON with snake_case names, RFC 3339 UTC times with nanoseconds,
 // and units in the names of numbers (elapsed_ms, cost_usd).

@@ -7,6 +7,14 @@ type TenantID string
 // LocalTenant is the tenant of a program that has only one.
 const LocalTenant TenantID = "local"
 
+// OrLocal gives the tenant, [LocalTenant] for none.
+func (t TenantID) OrLocal() TenantID {
+	if t == "" {
+		return LocalTenant
+	}
+	return t
+}
+
 // ThreadID names a thread, the stream that events are appended to. It is a
 // UUID version 4, given by the caller, and never changes.
 type ThreadID string

@@ -10,11 +10,23 @@ import (
 
 // Log keeps the events of all threads. Implementations are safe for concurrent
 // use by many goroutines; [github.com/convene-run/convene/events/eventstest]
-// holds the suite that each must pass.
+// holds the suite that each must pass. Who needs a part of it asks for that part.
 //
 // Every method that names a thread takes the tenant with it: a thread of another
 // tenant is [ErrNotFound], or empty.
 type Log interface {
+	Writer
+	Reader
+	Index
+	Tailer
+
+	// Close waits for what is under way and closes the log; who waits in Wait or Tail
+	// gets [ErrClosed]. Twice is fine.
+	Close() error
+}
+
+// Writer adds events to threads and takes threads away.
+type Writer interface {
 	// Claim makes owner the only one who may append to the thread, and returns the
 	// epoch to append with. While another living owner holds the thread the error
 	// is a [*HeldError], unless takeOver is set. A claim of a dead process counts for
@@ -38,27 +50,44 @@ type Log interface {
 	Append(ctx context.Context, key ThreadKey, epoch Epoch, after Seq, envs []Envelope) error
 
 	// Post adds one event without a claim. Only kinds that others than the owner may
-	// say are taken: see [Postable]. A thread without events is [ErrNotFound], a run
+	// say are taken: see [Posted]. A thread without events is [ErrNotFound], a run
 	// that has finished [ErrRunOver]: nothing comes behind its last event.
 	Post(ctx context.Context, key ThreadKey, env Envelope) (Seq, error)
 
+	// Remove deletes a thread permanently, with all of its runs, or the batch that it is
+	// of. Nobody may hold it ([*HeldError], its holder included), its runs must be over
+	// ([ErrNotOver]), and rows of a batch stay until the batch needs them no more
+	// ([ErrBatchOpen], see [BatchSummary.Finished]), as does its own thread. A thread
+	// without events is [ErrNotFound]. Cursors stay what they are, and no new event gets the
+	// place of one that was removed.
+	Remove(ctx context.Context, key ThreadKey) error
+}
+
+// Reader reads one thread at a time. Where kinds are named only events of those count.
+type Reader interface {
 	// Read returns the events with a seq above after, in order, at most limit of them
-	// (0: all there are). A thread without events gives none and no error.
-	Read(ctx context.Context, key ThreadKey, after Seq, limit int) ([]Envelope, error)
+	// (0: all there are). A thread without events gives none and no error. Where one of
+	// the thread's is damaged that was looked at, of whatever kind, the error is a
+	// [*DamagedError] and nothing is returned; those before it and those behind it can
+	// still be read.
+	Read(ctx context.Context, key ThreadKey, after Seq, limit int, kinds ...Kind) ([]Envelope, error)
 
 	// ReadEncoded is Read in the wire form of [Encode], for those who pass events on
 	// without looking into them. Nobody changes the bodies.
-	ReadEncoded(ctx context.Context, key ThreadKey, after Seq, limit int) ([]Encoded, error)
+	ReadEncoded(ctx context.Context, key ThreadKey, after Seq, limit int, kinds ...Kind) ([]Encoded, error)
+
+	// Last says how far the thread has come. The zero Tip is of a thread without events.
+	Last(ctx context.Context, key ThreadKey) (Tip, error)
 
 	// Wait returns nil once the thread has an event with a seq above after, or the
-	// context's error.
-	Wait(ctx context.Context, key ThreadKey, after Seq) error
+	// context's error. Events of other kinds than those named disturb nobody's sleep, so
+	// a run can wait for its mail while it appends. A thread that is removed meanwhile is
+	// [ErrNotFound].
+	Wait(ctx context.Context, key ThreadKey, after Seq, kinds ...Kind) error
+}
 
-	// Tail yields the events of all threads that match, from cursor on ("" : from the
-	// beginning), and goes on live until ctx ends. Every event comes exactly once,
-	// those of one thread in order.
-	Tail(ctx context.Context, filter TailFilter, cursor Cursor) iter.Seq2[TailItem, error]
-
+// Index finds runs and batches, and who holds their threads.
+type Index interface {
 	// Runs lists runs, newest first unless the query says otherwise.
 	Runs(ctx context.Context, query RunQuery) ([]RunSummary, error)
 
@@ -75,23 +104,31 @@ type Log interface {
 
 	// Holder says who holds the thread; "" where nobody alive does.
 	Holder(ctx context.Context, key ThreadKey) (Owner, time.Time, error)
+}
 
-	// Close waits for what is under way and closes the log; who waits in Wait or Tail
-	// gets [ErrClosed]. Twice is fine.
-	Close() error
+// Tailer follows many threads at once.
+type Tailer interface {
+	// Tail yields the events of all threads that match, from cursor on ("" : from the
+	// beginning), and goes on live until ctx ends. Every event comes exactly once,
+	// those of one thread in order. It ends at an event that is damaged; the cursor that
+	// comes with a [*DamagedError] lies behind it.
+	Tail(ctx context.Context, filter TailFilter, cursor Cursor) iter.Seq2[TailItem, error]
 }
 
 // Errors of a [Log] that callers branch on.
 var (
 	ErrNotFound  = errors.New("not found")
-	ErrAmbiguous = errors.New("more than one id starts so")
+	ErrAmbiguous = errors.New("more than one id starts with this")
 	ErrFenced    = errors.New("the thread was taken over by another process")
 	ErrConflict  = errors.New("the thread has newer events")
 	ErrHeld      = errors.New("the thread is held by another process")
 	ErrClosed    = errors.New("the log is closed")
+	ErrLocked    = errors.New("another process keeps the store locked")
 	ErrRunOver   = errors.New("the run has finished")
 	ErrNotPosted = errors.New("events of this kind need a claim")
 	ErrCursor    = errors.New("not a cursor of this log")
+	ErrNotOver   = errors.New("the run has not finished")
+	ErrBatchOpen = errors.New("the batch has not finished, and needs its rows to be continued")
 )
 
 // HeldError says who holds a thread and since when. It is an [ErrHeld].
@@ -107,25 +144,24 @@ func (e *HeldError) Error() string {
 // Is makes errors.Is(err, ErrHeld) true.
 func (e *HeldError) Is(target error) bool { return target == ErrHeld }
 
-// Postable reports whether an event of this kind may be posted without a claim.
-func Postable(kind Kind) bool {
-	switch kind {
-	case KindCancelRequested, KindUserMessage:
-		return true
-	}
-	return false
-}
-
 // Encoded is one event in its wire form.
 type Encoded struct {
 	Seq  Seq
 	Body []byte
 }
 
+// Tip is where a thread ends.
+type Tip struct {
+	// Seq is that of its last event.
+	Seq Seq
+	// Run is the run that started last; "" where none has, as in the thread of a batch.
+	Run RunID
+}
+
 // Cursor is a place in a log over all threads. It is opaque.
 type Cursor string
 
-// TailFilter narrows [Log.Tail]. Zero fields do not narrow: without a tenant the
+// TailFilter narrows [Tailer.Tail]. Zero fields do not narrow: without a tenant the
 // tail goes over all of them, which is for operators alone.
 type TailFilter struct {
 	Tenant TenantID
@@ -139,7 +175,7 @@ type TailItem struct {
 	Cursor   Cursor
 }
 
-// RunQuery narrows [Log.Runs]. Zero fields do not narrow: without a tenant the
+// RunQuery narrows [Index.Runs]. Zero fields do not narrow: without a tenant the
 // listing goes over all of them, which is for operators alone.
 type RunQuery struct {
 	Tenant TenantID
@@ -160,11 +196,11 @@ type RunQuery struct {
 	Limit int
 }
 
-// DefaultRunsLimit is how many runs [Log.Runs], and batches [Log.Batches], lists
+// DefaultRunsLimit is how many runs [Index.Runs], and batches [Index.Batches], lists
 // unasked: a screen or two.
 const DefaultRunsLimit = 50
 
-// BatchQuery narrows [Log.Batches]. Zero fields do not narrow: without a tenant the
+// BatchQuery narrows [Index.Batches]. Zero fields do not narrow: without a tenant the
 // listing goes over all of them, which is for operators alone.
 type BatchQuery struct {
 	Tenant TenantID
@@ -185,7 +221,7 @@ const readPage = 512
 // Follow yields the events of one thread with a seq above after and goes on live
 // until ctx ends or the consumer stops. A slow consumer loses nothing and slows
 // nobody: it holds a place in the log, not a queue.
-func Follow(ctx context.Context, log Log, key ThreadKey, after Seq) iter.Seq2[Envelope, error] {
+func Follow(ctx context.Context, log Reader, key ThreadKey, after Seq) iter.Seq2[Envelope, error] {
 	return func(yield func(Envelope, error) bool) {
 		for {
 			envs, err := log.Read(ctx, key, after, readPage)

@@ -17,7 +17,8 @@ type Memory struct {
 	// under it takes about a microsecond.
 	mu      sync.Mutex
 	threads map[ThreadKey]*memoryThread
-	// order holds every event's place in the order of appends over all threads.
+	// order holds every event's place in the order of appends over all threads, without a
+	// thread once that is removed.
 	order []memoryPlace
 	// grown is closed when any thread grows; nil while nobody tails.
 	grown  chan struct{}
@@ -104,7 +105,7 @@ func (m *Memory) Append(ctx context.Context, key ThreadKey, epoch Epoch, after S
 
 // Post implements [Log].
 func (m *Memory) Post(ctx context.Context, key ThreadKey, env Envelope) (Seq, error) {
-	if env.Data == nil || !Postable(env.Data.Kind()) {
+	if env.Data == nil || !Posted(env.Data) {
 		return 0, fmt.Errorf("post to thread=%s: %w", key.Thread, ErrNotPosted)
 	}
 	if err := m.lock(ctx); err != nil {
@@ -169,7 +170,7 @@ func (t *memoryThread) summarize(env Envelope) error {
 }
 
 // Read implements [Log].
-func (m *Memory) Read(ctx context.Context, key ThreadKey, after Seq, limit int) ([]Envelope, error) {
+func (m *Memory) Read(ctx context.Context, key ThreadKey, after Seq, limit int, kinds ...Kind) ([]Envelope, error) {
 	if err := m.lock(ctx); err != nil {
 		return nil, err
 	}
@@ -179,15 +180,31 @@ func (m *Memory) Read(ctx context.Context, key ThreadKey, after Seq, limit int) 
 		return nil, nil
 	}
 	envs := thread.envs[max(after, 0):]
+	if len(kinds) > 0 {
+		return ofKinds(envs, limit, kinds), nil
+	}
 	if limit > 0 && len(envs) > limit {
 		envs = envs[:limit]
 	}
 	return slices.Clone(envs), nil
 }
 
+// ofKinds gives the first events of those kinds, at most limit if that is above 0.
+func ofKinds(envs []Envelope, limit int, kinds []Kind) (found []Envelope) {
+	for _, env := range envs {
+		if !slices.Contains(kinds, env.Data.Kind()) {
+			continue
+		}
+		if found = append(found, env); len(found) == limit {
+			break
+		}
+	}
+	return found
+}
+
 // ReadEncoded implements [Log].
-func (m *Memory) ReadEncoded(ctx context.Context, key ThreadKey, after Seq, limit int) ([]Encoded, error) {
-	envs, err := m.Read(ctx, key, after, limit)
+func (m *Memory) ReadEncoded(ctx context.Context, key ThreadKey, after Seq, limit int, kinds ...Kind) ([]Encoded, error) {
+	envs, err := m.Read(ctx, key, after, limit, kinds...)
 	if err != nil || len(envs) == 0 {
 		return nil, err
 	}

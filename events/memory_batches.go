@@ -76,7 +76,7 @@ func (m *Memory) FindBatch(ctx context.Context, tenant TenantID, idOrPrefix stri
 }
 
 // PickBatch chooses among the batches whose ids start with idOrPrefix, as
-// [Log.FindBatch] promises: the one with just that id, else the only one.
+// [Index.FindBatch] promises: the one with just that id, else the only one.
 func PickBatch(found []BatchSummary, idOrPrefix string) (BatchSummary, error) {
 	b, err := pick(found, idOrPrefix, func(b BatchSummary) string { return string(b.Batch) })
 	if err != nil {

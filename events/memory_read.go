@@ -10,8 +10,25 @@ import (
 	"strings"
 )
 
+// Last implements [Log].
+func (m *Memory) Last(ctx context.Context, key ThreadKey) (tip Tip, err error) {
+	if err := m.lock(ctx); err != nil {
+		return tip, err
+	}
+	defer m.mu.Unlock()
+	thread := m.threads[key]
+	if thread == nil {
+		return tip, nil
+	}
+	tip.Seq = Seq(len(thread.envs))
+	if len(thread.runs) > 0 {
+		tip.Run = thread.runs[len(thread.runs)-1].Run
+	}
+	return tip, nil
+}
+
 // Wait implements [Log]. A thread that does not exist yet can be waited for.
-func (m *Memory) Wait(ctx context.Context, key ThreadKey, after Seq) error {
+func (m *Memory) Wait(ctx context.Context, key ThreadKey, after Seq, kinds ...Kind) error {
 	for {
 		if err := m.lock(ctx); err != nil {
 			return err
@@ -19,12 +36,16 @@ func (m *Memory) Wait(ctx context.Context, key ThreadKey, after Seq) error {
 		thread := m.threads[key]
 		var grown <-chan struct{}
 		switch {
+		case thread == nil && after > 0:
+			m.mu.Unlock()
+			return fmt.Errorf("wait for thread=%s: %w", key.Thread, ErrNotFound)
 		case thread == nil:
 			grown = waken(&m.grown)
-		case Seq(len(thread.envs)) > after:
+		case thread.has(after, kinds):
 			m.mu.Unlock()
 			return nil
 		default:
+			after = max(after, Seq(len(thread.envs)))
 			grown = waken(&thread.grown)
 		}
 		m.mu.Unlock()
@@ -32,6 +53,14 @@ func (m *Memory) Wait(ctx context.Context, key ThreadKey, after Seq) error {
 			return err
 		}
 	}
+}
+
+// has reports whether there is an event above after, of those kinds if any are named.
+func (t *memoryThread) has(after Seq, kinds []Kind) bool {
+	if after = max(after, 0); after >= Seq(len(t.envs)) {
+		return false
+	}
+	return len(kinds) == 0 || len(ofKinds(t.envs[after:], 1, kinds)) > 0
 }
 
 func (m *Memory) await(ctx context.Context, grown <-chan struct{}) error {
@@ -82,6 +111,9 @@ func (m *Memory) tailPage(
 	}
 	for ; at < len(m.order) && len(items) < readPage; at++ {
 		place := m.order[at]
+		if place.thread == nil {
+			continue // removed
+		}
 		if env := place.thread.envs[place.seq-1]; filter.Matches(env) {
 			items = append(items, TailItem{Envelope: env, Cursor: Cursor(strconv.Itoa(at + 1))})
 		}
@@ -179,7 +211,7 @@ func (m *Memory) FindRun(ctx context.Context, tenant TenantID, idOrPrefix string
 }
 
 // PickRun chooses among the runs whose ids start with idOrPrefix, as
-// [Log.FindRun] promises: the one with just that id, else the only one.
+// [Index.FindRun] promises: the one with just that id, else the only one.
 func PickRun(found []RunSummary, idOrPrefix string) (RunSummary, error) {
 	run, err := pick(found, idOrPrefix, func(run RunSummary) string { return string(run.Run) })
 	if err != nil {

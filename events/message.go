@@ -2,6 +2,7 @@ package events
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
@@ -22,13 +23,38 @@ type Message struct {
 	Role    Role   `json:"role"`
 	Content string `json:"content,omitempty"`
 	// Reasoning and Extra are of an assistant message: what the model thought, and
-	// the message's fields that we do not know but must send back unchanged.
+	// what its endpoint wants back unchanged.
 	Reasoning string          `json:"reasoning,omitempty"`
 	Extra     json.RawMessage `json:"extra,omitempty"`
 	ToolCalls []ToolCall      `json:"tool_calls,omitempty"`
 	// ToolCallID is set on a tool message: the call that Content answers.
 	ToolCallID CallID `json:"tool_call_id,omitempty"`
+	// Parts are [ToolCallDone.Parts] of a tool message, Content its Result.
+	Parts []Part `json:"parts,omitempty"`
 }
+
+// WithoutExtra gives the message without what its endpoint wants back.
+func (m Message) WithoutExtra() Message {
+	m.Extra = nil
+	if len(m.ToolCalls) > 0 {
+		m.ToolCalls = slices.Clone(m.ToolCalls)
+		for i := range m.ToolCalls {
+			m.ToolCalls[i].Extra = nil
+		}
+	}
+	return m
+}
+
+// API names the API that a model is asked by.
+type API string
+
+// The APIs: chat completions, which most endpoints offer, OpenAI's Responses and
+// Anthropic's Messages.
+const (
+	APIChat      API = "chat"
+	APIResponses API = "responses"
+	APIMessages  API = "messages"
+)
 
 // ToolCall is one call that a model asked for.
 type ToolCall struct {
@@ -36,8 +62,8 @@ type ToolCall struct {
 	Name string `json:"name"`
 	// Arguments is the text that the model wrote; it need not be valid JSON.
 	Arguments string `json:"arguments"`
-	// Extra is a JSON object of fields that we do not know and that must be sent
-	// back unchanged with the call (thought signatures and the like).
+	// Extra is a JSON object of what the endpoint wants back unchanged with the call
+	// (thought signatures and the like), tagged with whose it is.
 	Extra json.RawMessage `json:"extra,omitempty"`
 }
 
@@ -50,6 +76,8 @@ const (
 	FinishToolCalls     FinishReason = "tool_calls"
 	FinishLength        FinishReason = "length"
 	FinishContentFilter FinishReason = "content_filter"
+	// FinishPaused: the provider paused the turn and goes on when it is sent back.
+	FinishPaused FinishReason = "pause_turn"
 )
 
 // Reply is all that a model answered in one turn.
@@ -78,9 +106,14 @@ func (r Reply) Message() Message {
 
 // Usage counts the tokens of model calls.
 type Usage struct {
-	// InputTokens includes CachedInputTokens.
+	// InputTokens includes CachedInputTokens and CacheWriteInputTokens.
 	InputTokens       int64 `json:"input_tokens"`
 	CachedInputTokens int64 `json:"cached_input_tokens,omitempty"`
+	// CacheWriteInputTokens were written to the provider's cache, and cost more than
+	// others where it charges for that; CacheWrite1hInputTokens are those of them that
+	// it keeps for an hour, which cost more still.
+	CacheWriteInputTokens   int64 `json:"cache_write_input_tokens,omitempty"`
+	CacheWrite1hInputTokens int64 `json:"cache_write_1h_input_tokens,omitempty"`
 	// OutputTokens includes ReasoningTokens.
 	OutputTokens    int64 `json:"output_tokens"`
 	ReasoningTokens int64 `json:"reasoning_tokens,omitempty"`
@@ -91,13 +124,26 @@ type Usage struct {
 // Total is what a token limit counts: input and output.
 func (u Usage) Total() int64 { return u.InputTokens + u.OutputTokens }
 
+// UncachedShare is the part of the input that did not come from the provider's cache,
+// from 0 to 1; 0 where there was no input.
+func (u Usage) UncachedShare() float64 {
+	if u.InputTokens <= 0 {
+		return 0
+	}
+	return float64(u.InputTokens-u.CachedInputTokens) / float64(u.InputTokens)
+}
+
 // Add sums two usages; an estimate in either makes the sum one.
 func (u Usage) Add(v Usage) Usage {
 	return Usage{
 		InputTokens:       u.InputTokens + v.InputTokens,
 		CachedInputTokens: u.CachedInputTokens + v.CachedInputTokens,
-		OutputTokens:      u.OutputTokens + v.OutputTokens,
-		ReasoningTokens:   u.ReasoningTokens + v.ReasoningTokens,
-		Estimated:         u.Estimated || v.Estimated,
+
+		CacheWriteInputTokens:   u.CacheWriteInputTokens + v.CacheWriteInputTokens,
+		CacheWrite1hInputTokens: u.CacheWrite1hInputTokens + v.CacheWrite1hInputTokens,
+
+		OutputTokens:    u.OutputTokens + v.OutputTokens,
+		ReasoningTokens: u.ReasoningTokens + v.ReasoningTokens,
+		Estimated:       u.Estimated || v.Estimated,
 	}
 }

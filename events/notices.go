@@ -11,23 +11,31 @@ const (
 	WarnTaskIDCorrected   = "task_id_corrected"
 	WarnTaskAutoCompleted = "task_auto_completed"
 	WarnStreamInterrupted = "stream_interrupted"
-	WarnFallbackModel     = "fallback_model"
-	WarnOutcomeUnknown    = "outcome_unknown"
-	WarnToolPanicked      = "tool_panicked"
-	WarnReplyCut          = "reply_cut"
-	WarnReplyFiltered     = "reply_filtered"
+	WarnRestMissing       = "rest_missing"
+	// WarnDoorChanged: an endpoint wants a model asked by another API than the usual.
+	WarnDoorChanged = "api_changed"
+	// WarnKeptDropped: an endpoint refused what it was sent back of earlier replies.
+	WarnKeptDropped = "kept_dropped"
+	// WarnTierMissing: an endpoint served a model in the ordinary service tier though
+	// another was asked for.
+	WarnTierMissing    = "tier_missing"
+	WarnFallbackModel  = "fallback_model"
+	WarnOutcomeUnknown = "outcome_unknown"
+	WarnToolPanicked   = "tool_panicked"
+	WarnLeftBehind     = "left_behind"
+	WarnReplyCut       = "reply_cut"
+	WarnReplyFiltered  = "reply_filtered"
+	// WarnHistoryClipped: a summary of a history was too long, or empty.
+	WarnHistoryClipped = "history_clipped"
 )
 
-// Warning is a thing that was mended or tolerated, and that a person may want
+// Warning is a problem that was fixed or tolerated, and that a person may want
 // to know.
 type Warning struct {
 	fact
 	Code    string `json:"code"`
 	Message string `json:"message"`
 }
-
-// Limit names a bound of a run. `convene team show` prints them all.
-type Limit string
 
 // LimitReached says that a bound was met and what follows from it.
 type LimitReached struct {

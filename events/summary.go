@@ -3,6 +3,8 @@ package events
 import (
 	"fmt"
 	"time"
+
+	"github.com/convene-run/convene/internal/chars"
 )
 
 // RunSummary is one line of a listing of runs: a fold that every log keeps
@@ -20,11 +22,15 @@ type RunSummary struct {
 	Models []string  `json:"models,omitempty"`
 	Start  time.Time `json:"started_at"`
 	// Updated is the time of the newest event; of the last once the run is over.
-	Updated   time.Time `json:"updated_at"`
-	Simulated bool      `json:"simulated,omitempty"`
+	Updated time.Time `json:"updated_at"`
+	// DrivenMS is how long the run had been driven when it was last suspended, or
+	// finished: downtime is not in it. It is 0 until then, and in summaries that earlier
+	// versions stored.
+	DrivenMS  int64 `json:"driven_ms,omitempty"`
+	Simulated bool  `json:"simulated,omitempty"`
 	// Batch is set on the run of a batch's row.
 	Batch *BatchRow `json:"batch,omitempty"`
-	// Request and Answer are cut to [SummaryTextBytes].
+	// Request and Answer are cut to 2,000 characters.
 	Request       string   `json:"request"`
 	Answer        string   `json:"answer,omitempty"`
 	Tasks         int      `json:"tasks"`
@@ -37,9 +43,9 @@ type RunSummary struct {
 	LastSeq  Seq `json:"last_seq"`
 }
 
-// SummaryTextBytes bounds the texts of a [RunSummary]: enough to recognise a run
+// summaryTextChars bounds the texts of a [RunSummary]: enough to recognise a run
 // and to search in, little enough to list thousands.
-const SummaryTextBytes = 2000
+const summaryTextChars = 2000
 
 // Apply folds one event of the run into the summary.
 func (s *RunSummary) Apply(env Envelope) error {
@@ -51,9 +57,10 @@ func (s *RunSummary) Apply(env Envelope) error {
 		return fmt.Errorf("event seq=%d belongs to run %s, not %s", env.Seq, env.Run, s.Run)
 	}
 	s.LastSeq, s.Updated = env.Seq, env.Time
+	s.Usage, s.CostUSD = LostIn(env.Data).AddTo(s.Usage, s.CostUSD)
 	switch e := env.Data.(type) {
 	case TasksCreated:
-		s.Tasks += len(e.Tasks)
+		s.Tasks += len(e.Tasks) - len(e.replaced())
 	case TaskUpdated:
 		// A board never updates a finished task again.
 		if e.Finished {
@@ -64,24 +71,32 @@ func (s *RunSummary) Apply(env Envelope) error {
 		s.Usage = s.Usage.Add(e.Usage)
 		s.CostUSD = AddCost(s.CostUSD, e.CostUSD)
 	case FinalAnswer:
-		s.Answer = clip(e.Content, SummaryTextBytes)
+		s.Answer, _ = chars.Cut(e.Content, summaryTextChars)
+	case OutageBegan:
+		s.Reason = "waits for " + e.Message
+	case OutageEnded:
+		s.Reason = ""
 	case RunSuspended:
-		s.Status, s.Reason = StatusSuspended, e.Reason
+		s.Status, s.Reason, s.DrivenMS = StatusSuspended, e.Reason, e.DrivenMS
+		if e.AwaitingInput {
+			s.Status = StatusAwaitingInput
+		}
 	case RunResumed:
 		s.Status, s.Reason = StatusRunning, ""
 	case WorkflowFinished:
-		s.Status, s.Reason, s.Limit = e.Status, e.Reason, e.Limit
+		s.Status, s.Reason, s.Limit, s.DrivenMS = e.Status, e.Reason, e.Limit, e.DrivenMS
 	}
 	return nil
 }
 
 func (s *RunSummary) start(env Envelope, e WorkflowStarted) {
 	zero := 0.0
+	request, _ := chars.Cut(e.Message, summaryTextChars)
 	*s = RunSummary{
 		Tenant: env.Tenant, Thread: env.Thread, Run: env.Run,
 		Team: e.Team, Status: StatusRunning, Solo: e.Solo, Simulated: e.Simulated, Batch: e.Batch,
-		Start: env.Time, Updated: env.Time, Request: clip(e.Message, SummaryTextBytes),
-		CostUSD: &zero, FirstSeq: env.Seq, LastSeq: env.Seq,
+		Start: env.Time, Updated: env.Time, Request: request,
+		CostUSD: &zero, FirstSeq: env.Seq, LastSeq: env.Seq, Tasks: e.TasksBefore, FinishedTasks: e.FinishedBefore,
 	}
 	seen := map[string]bool{}
 	for _, card := range e.Agents {
@@ -92,6 +107,15 @@ func (s *RunSummary) start(env Envelope, e WorkflowStarted) {
 			}
 		}
 	}
+}
+
+// Elapsed is how long the run has been driven; of one under way, and of one that an
+// earlier version stored, the time from its start to its newest event.
+func (s *RunSummary) Elapsed() time.Duration {
+	if s.Status != StatusRunning && s.DrivenMS > 0 {
+		return time.Duration(s.DrivenMS) * time.Millisecond
+	}
+	return s.Updated.Sub(s.Start)
 }
 
 // Searched gives the texts that [RunQuery.Search] looks into.
@@ -110,15 +134,4 @@ func AddCost(a, b *float64) *float64 {
 	}
 	sum := *a + *b
 	return &sum
-}
-
-// clip cuts s to at most max bytes at a rune boundary.
-func clip(s string, max int) string {
-	if len(s) <= max {
-		return s
-	}
-	for max > 0 && s[max]&0xC0 == 0x80 {
-		max--
-	}
-	return s[:max]
 }

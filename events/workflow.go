@@ -64,6 +64,20 @@ type WorkflowStarted struct {
 	Batch *BatchRow `json:"batch,omitempty"`
 	// BinaryVersion is the version of convene that started the run.
 	BinaryVersion string `json:"binary_version,omitempty"`
+	// Continues is the run of the same thread whose plan, document and conversation this
+	// run begins with; "" if it starts from scratch. What that run used is not counted again.
+	Continues RunID `json:"continues,omitempty"`
+	// TasksBefore and FinishedBefore count the tasks of that run and those of them that
+	// are finished, so that a summary needs no other run.
+	TasksBefore    int `json:"tasks_before,omitempty"`
+	FinishedBefore int `json:"finished_before,omitempty"`
+	// Follows is the newest run before this one in the thread, if the facilitator sees what
+	// was asked and answered up to its end; "" in the first run of a thread, in one that
+	// continues another, and in logs that were written before there was this field.
+	Follows RunID `json:"follows,omitempty"`
+	// MessageID names the user's message that the run answers: a user_message before this
+	// event that belongs to no run. "" in a run that no message started.
+	MessageID MessageID `json:"message_id,omitempty"`
 	// ForkedFrom is set on a run that began as a copy of another one's facts.
 	ForkedFrom *ForkOrigin `json:"forked_from,omitempty"`
 }
@@ -100,7 +114,8 @@ type WorkflowFinished struct {
 	Reason string `json:"reason,omitempty"`
 	// Limit names the bound that ended or narrowed the run, if one did.
 	Limit Limit `json:"limit,omitempty"`
-	// MissingTasks are the tasks that stayed open.
+	// MissingTasks are the tasks that stayed open, declined ones too unless another
+	// replaces them.
 	MissingTasks []TaskID `json:"missing_tasks,omitempty"`
 	Usage        Usage    `json:"usage"`
 	// CostUSD is nil where a model has no known price.
@@ -121,7 +136,7 @@ type FinalAnswer struct {
 	Structured bool `json:"structured,omitempty"`
 }
 
-// Error records that something failed which nobody below could mend.
+// Error records a failure that nothing below could handle.
 type Error struct {
 	fact
 	Message string `json:"message"`
@@ -148,6 +163,13 @@ type RunCancelled struct {
 type RunSuspended struct {
 	fact
 	Reason string `json:"reason,omitempty"`
+	// Code and Endpoint are set where an endpoint could not be used for longer than the
+	// run was to wait: as in outage_began.
+	Code     string `json:"code,omitempty"`
+	Endpoint string `json:"endpoint,omitempty"`
+	// AwaitingInput is set where the run waits for a person: its status is then
+	// "awaiting_input".
+	AwaitingInput bool `json:"awaiting_input,omitempty"`
 	// DrivenMS is the driven time so far, over all processes.
 	DrivenMS int64 `json:"driven_ms"`
 }

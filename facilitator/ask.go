@@ -10,8 +10,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/jsonschema-go/jsonschema"
+
 	"github.com/convene-run/convene/agent"
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/loop"
+	"github.com/convene-run/convene/internal/quote"
 	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/team"
 	"github.com/convene-run/convene/thread"
@@ -37,15 +41,16 @@ type Delegation struct {
 	Specialists []events.AgentID `json:"specialists"`
 	// Strategy defaults to Parallel.
 	Strategy Strategy `json:"strategy"`
-	// TimeoutSeconds bounds each specialist. Defaults to [DefaultAskSeconds].
+	// TimeoutSeconds bounds each specialist; waiting for the endpoint does not count.
+	// Defaults to 120.
 	TimeoutSeconds int `json:"timeout_seconds"`
 }
 
 // Bounds of a delegation: an answer from memory takes seconds; past an hour nobody
 // waits for it.
 const (
-	DefaultAskSeconds = 120
-	MaxAskSeconds     = 3600
+	defaultAskSeconds = 120
+	maxAskSeconds     = 3600
 )
 
 // AskTool is the name of the tool that asks several specialists.
@@ -85,39 +90,40 @@ func (d *Delegation) Check(t *team.Team) error {
 		return fmt.Errorf("there is no strategy %q: choose %s, %s or %s", d.Strategy, Parallel, Sequential, FirstSuccess)
 	}
 	if d.TimeoutSeconds == 0 {
-		d.TimeoutSeconds = DefaultAskSeconds
+		d.TimeoutSeconds = defaultAskSeconds
 	}
-	if d.TimeoutSeconds < 1 || d.TimeoutSeconds > MaxAskSeconds {
-		return fmt.Errorf("timeout_seconds is %d, not from 1 to %d", d.TimeoutSeconds, MaxAskSeconds)
+	if d.TimeoutSeconds < 1 || d.TimeoutSeconds > maxAskSeconds {
+		return fmt.Errorf("timeout_seconds is %d, not from 1 to %d", d.TimeoutSeconds, maxAskSeconds)
 	}
 	return nil
 }
 
+// askArgs are the arguments of the tool: a [Delegation] as the model is told of it.
+type askArgs struct {
+	Question       string           `json:"question" jsonschema:"The question, complete in itself."`
+	Specialists    []events.AgentID `json:"specialists,omitempty" jsonschema:"Whom to ask. Leave it out for all."`
+	Strategy       Strategy         `json:"strategy,omitempty" jsonschema:"parallel (default) asks all at once; sequential lets each read the answers before its own; first_success takes the first answer."`
+	TimeoutSeconds int              `json:"timeout_seconds,omitempty" jsonschema:"Seconds that each may take. Defaults to 120."`
+}
+
 func (t tools) ask() agent.Tool {
-	who := agent.Text("A specialist.")
-	for _, s := range t.team.Specialists {
-		who.Enum = append(who.Enum, string(s.ID))
-	}
-	strategy := agent.Text("parallel (default) asks all at once; sequential lets each read the answers before its own; first_success takes the first answer.")
-	strategy.Enum = []any{string(Parallel), string(Sequential), string(FirstSuccess)}
 	return agent.Tool{
 		Tool: llm.Tool{
 			Name: AskTool,
 			Description: "Puts one question to several specialists and gives the answer of each. They have no tasks and write nothing: " +
 				"use it for opinions and short facts, not for work.",
-			Parameters: agent.Parameters(
-				agent.Property{Name: "question", Required: true, Schema: agent.Text("The question, complete in itself.")},
-				agent.Property{Name: "specialists", Schema: agent.List(who, "Whom to ask. Leave it out for all.")},
-				agent.Property{Name: "strategy", Schema: strategy},
-				agent.Property{Name: "timeout_seconds", Schema: agent.Integer("Seconds that each may take. Defaults to 120.")},
-			),
+			Parameters: agent.Schema[askArgs](func(schema *jsonschema.Schema) {
+				who := schema.Properties["specialists"].Items
+				who.Description, who.Enum = "A specialist.", loop.Enum(t.specialists())
+				schema.Properties["strategy"].Enum = []any{Parallel, Sequential, FirstSuccess}
+			}),
 		},
-		Handler: agent.Consult(func(ctx context.Context, journal agent.Journal, dispatcher agent.Dispatcher, in agent.Invocation) (string, error) {
-			var d Delegation
-			if err := in.Decode(&d); err != nil {
+		Handler: loop.Consult(func(ctx context.Context, journal loop.Journal, dispatcher loop.Dispatcher, in agent.Invocation) (string, error) {
+			var args askArgs
+			if err := in.Decode(&args); err != nil {
 				return "", err
 			}
-			replies, err := Ask(ctx, t.team, journal, dispatcher, d, in)
+			replies, err := Ask(ctx, t.team, journal, dispatcher, Delegation(args), in)
 			if err != nil {
 				return "", err
 			}
@@ -130,7 +136,7 @@ func (t tools) ask() agent.Tool {
 // Ask puts the question to the specialists and gives a reply of each, in order. What
 // was asked under the same call before, by a process that died, is not asked again.
 // An error means that nobody was asked, or that the run is being parked.
-func Ask(ctx context.Context, t *team.Team, journal agent.Journal, dispatcher agent.Dispatcher, d Delegation, in agent.Invocation) ([]Reply, error) {
+func Ask(ctx context.Context, t *team.Team, journal loop.Journal, dispatcher loop.Dispatcher, d Delegation, in agent.Invocation) ([]Reply, error) {
 	if err := d.Check(t); err != nil {
 		return nil, err
 	}
@@ -146,25 +152,19 @@ type asking struct {
 	Delegation
 	ctx        context.Context
 	team       *team.Team
-	journal    agent.Journal
-	dispatcher agent.Dispatcher
+	journal    loop.Journal
+	dispatcher loop.Dispatcher
 	in         agent.Invocation
 }
 
 func (a *asking) oneByOne() ([]Reply, error) {
 	var replies []Reply
 	for _, who := range a.Specialists {
-		question := a.Question
-		if len(replies) > 0 {
-			if before, ok := Synthesize(answersOf(replies)); ok {
-				question += "\n\nWhat was answered before you:\n\n" + before
-			}
-		}
-		ids, err := a.open(question, who)
+		ids, err := a.open(a.Question+earlier(replies), who)
 		if err != nil {
 			return nil, err
 		}
-		reply, err := a.drive(ids[0], nil)
+		reply, err := a.drive(a.ctx, ids[0])
 		if err != nil {
 			return nil, err
 		}
@@ -173,20 +173,32 @@ func (a *asking) oneByOne() ([]Reply, error) {
 	return replies, nil
 }
 
+// earlier tells the next specialist what those before it answered, each quoted where
+// it has several lines, so that no answer can pass for another's or for the question.
+func earlier(replies []Reply) string {
+	var b strings.Builder
+	for _, reply := range replies {
+		if reply.Success && strings.TrimSpace(reply.Response) != "" {
+			b.WriteString("\n\n" + quote.After(string(reply.Agent)+" answered before you:", reply.Response))
+		}
+	}
+	return b.String()
+}
+
 func (a *asking) atOnce() ([]Reply, error) {
 	ids, err := a.open(a.Question, a.Specialists...)
 	if err != nil {
 		return nil, err
 	}
 	replies, errs := make([]Reply, len(ids)), make([]error, len(ids))
-	won := make(chan struct{})
-	var once sync.Once
+	ctx, stop := context.WithCancelCause(a.ctx)
+	defer stop(nil)
 	var asked sync.WaitGroup
 	for i, id := range ids {
 		asked.Go(func() {
-			replies[i], errs[i] = a.drive(id, won)
+			replies[i], errs[i] = a.drive(ctx, id)
 			if a.Strategy == FirstSuccess && replies[i].Success {
-				once.Do(func() { close(won) })
+				stop(loop.ErrCancelled) // this one won
 			}
 		})
 	}
@@ -209,7 +221,7 @@ func (a *asking) open(question string, who ...events.AgentID) (ids []events.Disp
 			}
 			s, _ := a.team.Specialist(id)
 			next := tx.Run.Thread().NextDispatch()
-			tx.Emit(id, next, events.AgentStarted{
+			tx.Emit(id, thread.ActorOf(next), events.AgentStarted{
 				Agent: id, DisplayName: s.DisplayName, Message: question, Tool: a.in.Tool, Asked: true, CallRef: a.in.Ref,
 			})
 			ids = append(ids, next)
@@ -228,46 +240,18 @@ func (a *asking) find(run *thread.Run, who events.AgentID) *thread.Dispatch {
 	return nil
 }
 
-// stopInterval is how often one is told to stop who may only now begin.
-const stopInterval = 20 * time.Millisecond
-
-// drive waits for one specialist: until it ends, its time is up, or another won.
-func (a *asking) drive(id events.DispatchID, won <-chan struct{}) (reply Reply, err error) {
-	ended := make(chan error, 1)
-	go func() { ended <- a.dispatcher.Dispatch(a.ctx, id) }()
-	timeout := time.NewTimer(time.Duration(a.TimeoutSeconds) * time.Second)
-	defer timeout.Stop()
-	select {
-	case err = <-ended:
-	case <-won:
-		err = a.stop(id, agent.ErrCancelled, ended)
-	case <-timeout.C:
-		seconds := float64(a.TimeoutSeconds)
-		err = a.stop(id, &agent.LimitError{Limit: team.LimitSpecialistTimeout, Value: seconds, Used: seconds}, ended)
-	}
-	if err != nil {
+// drive waits for one specialist: until it ends, its time is up, or ctx has ended.
+func (a *asking) drive(ctx context.Context, id events.DispatchID) (reply Reply, err error) {
+	if err = a.dispatcher.Dispatch(ctx, id, time.Duration(a.TimeoutSeconds)*time.Second); err != nil {
 		return reply, err
 	}
 	return reply, a.journal.Do(func(tx *thread.Tx) { reply = replyOf(tx.Run.Dispatch(id)) })
 }
 
-func (a *asking) stop(id events.DispatchID, cause error, ended <-chan error) error {
-	ticker := time.NewTicker(stopInterval)
-	defer ticker.Stop()
-	for {
-		a.dispatcher.Stop(id, cause)
-		select {
-		case err := <-ended:
-			return err
-		case <-ticker.C:
-		}
-	}
-}
-
 // FinishAsked ends a run that only asked: its answer joins the replies.
 func FinishAsked(tx *thread.Tx, strategy Strategy, replies []Reply) {
-	text, ok := Synthesize(answersOf(replies))
-	tx.Emit(events.FacilitatorID, "", events.FinalAnswer{Content: text, Fallback: true})
+	text, ok := synthesize(answersOf(replies))
+	tx.Emit(events.FacilitatorID, thread.Facilitator, events.FinalAnswer{Content: text, Fallback: true})
 	var failures []string
 	for _, reply := range replies {
 		if !reply.Success && !(ok && strategy == FirstSuccess) {
@@ -301,10 +285,10 @@ func replyOf(d *thread.Dispatch) Reply {
 	return reply
 }
 
-func answersOf(replies []Reply) []Answer {
-	answers := make([]Answer, len(replies))
+func answersOf(replies []Reply) []answer {
+	answers := make([]answer, len(replies))
 	for i, r := range replies {
-		answers[i] = Answer{Agent: r.Agent, Text: r.Response, Failed: !r.Success}
+		answers[i] = answer{Agent: r.Agent, Text: r.Response, Failed: !r.Success}
 	}
 	return answers
 }

@@ -2,10 +2,14 @@ package facilitator
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/convene-run/convene/agent"
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/loop"
 	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/team"
 	"github.com/convene-run/convene/thread"
@@ -16,20 +20,21 @@ import (
 // try again.
 const fruitless = 2
 
-// DispatchPrefix is [agent.DispatchPrefix].
-const DispatchPrefix = agent.DispatchPrefix
+type dispatchArgs struct {
+	TaskIDs []events.TaskID `json:"task_ids"`
+	Message string          `json:"message" jsonschema:"A short instruction. The texts of the tasks are known to the specialist."`
+}
 
 func (t tools) dispatch(s team.Specialist) agent.Tool {
 	return agent.Tool{
 		Tool: llm.Tool{
-			Name:        DispatchPrefix + string(s.ID),
+			Name:        loop.DispatchPrefix + string(s.ID),
 			Description: "Has the specialist " + string(s.ID) + " work on tasks and waits for its summary. " + s.Description,
-			Parameters: agent.Parameters(
-				agent.Property{Name: "task_ids", Required: true, Schema: agent.List(agent.Integer(""), "Ids of tasks that are assigned to "+string(s.ID)+".")},
-				agent.Property{Name: "message", Required: true, Schema: agent.Text("A short instruction. The texts of the tasks are known to the specialist.")},
-			),
+			Parameters: agent.Schema[dispatchArgs](func(schema *jsonschema.Schema) {
+				schema.Properties["task_ids"].Description = "Ids of tasks that are assigned to " + string(s.ID) + "."
+			}),
 		},
-		Handler: agent.Dispatch(func(tx *thread.Tx, in agent.Invocation) (events.DispatchID, string) {
+		Handler: loop.Dispatch(func(tx *thread.Tx, in agent.Invocation) (events.DispatchID, string) {
 			return t.open(tx, in, s)
 		}),
 	}
@@ -37,18 +42,19 @@ func (t tools) dispatch(s team.Specialist) agent.Tool {
 
 // open decides whether the dispatch may begin.
 func (t tools) open(tx *thread.Tx, in agent.Invocation, s team.Specialist) (events.DispatchID, string) {
-	var args struct {
-		TaskIDs []events.TaskID `json:"task_ids"`
-		Message string          `json:"message"`
-	}
+	var args dispatchArgs
 	if err := in.Decode(&args); err != nil {
 		return "", agent.Refuse(err).Text
 	}
-	if err := t.mayDispatch(tx, s.ID, args.TaskIDs); err != nil {
+	err := t.mayDispatch(tx, s.ID, args.TaskIDs)
+	if err == nil {
+		err = dispatchedInTurn(tx.Run, in.Ref.ModelCall, args.TaskIDs)
+	}
+	if err != nil {
 		return "", agent.Refuse(err).Text
 	}
 	id := tx.Run.Thread().NextDispatch()
-	tx.Emit(s.ID, id, events.AgentStarted{
+	tx.Emit(s.ID, thread.ActorOf(id), events.AgentStarted{
 		Agent: s.ID, DisplayName: s.DisplayName, TaskIDs: args.TaskIDs, Message: args.Message,
 		Tool: in.Tool, CallRef: in.Ref,
 	})
@@ -67,9 +73,9 @@ func (t tools) mayDispatch(tx *thread.Tx, who events.AgentID, ids []events.TaskI
 		}
 	}
 	if max := t.team.Limits.MaxDispatches; len(run.Dispatches) >= max {
-		if !run.LimitMet(team.LimitMaxDispatches) {
-			tx.Emit(events.FacilitatorID, "", events.LimitReached{
-				Limit: team.LimitMaxDispatches, Value: float64(max), Used: float64(len(run.Dispatches) + 1),
+		if !run.LimitMet(events.LimitMaxDispatches) {
+			tx.Emit(events.FacilitatorID, thread.Facilitator, events.LimitReached{
+				Limit: events.LimitMaxDispatches, Value: float64(max), Used: float64(len(run.Dispatches) + 1),
 				Consequence: "No specialist is dispatched any more, and the model was told so.",
 			})
 		}
@@ -78,6 +84,20 @@ func (t tools) mayDispatch(tx *thread.Tx, who events.AgentID, ids []events.TaskI
 	if n := run.Fruitless(who, ids); n >= fruitless {
 		return fmt.Errorf("%s was dispatched %d times for task %s and wrote nothing. Do not repeat it: change the plan, "+
 			"give the work to another specialist, or answer without it", who, n, taskList(ids))
+	}
+	return nil
+}
+
+// dispatchedInTurn refuses tasks that a call of the same turn was dispatched for. Nobody
+// has read its result yet who could want it repeated; a model that is asked for the
+// rest of a turn may name the call again anyway.
+func dispatchedInTurn(run *thread.Run, turn events.ModelCallID, ids []events.TaskID) error {
+	for _, d := range run.Dispatches {
+		for _, id := range ids {
+			if d.Start.ModelCall == turn && slices.Contains(d.Start.TaskIDs, id) {
+				return fmt.Errorf("task %d was dispatched in this turn already, in dispatch %s: read its result first", id, d.ID)
+			}
+		}
 	}
 	return nil
 }

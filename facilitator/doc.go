@@ -2,9 +2,5 @@
 // board and the document, one dispatch tool per specialist, and how a run ends.
 //
 // It starts no specialist itself. Its dispatch tools decide agent_started; the
-// loop then has its [agent.Dispatcher] drive the specialist:
-//
-//	tools := facilitator.Tools(tm)
-//	system, err := facilitator.System(tm)
-//	role := facilitator.NewRole(tm, message)
+// loop then has its [loop.Dispatcher] drive the specialist.
 package facilitator

@@ -7,18 +7,18 @@ import (
 	"github.com/convene-run/convene/thread"
 )
 
-// Answer is what one specialist came to.
-type Answer struct {
+// answer is what one specialist came to.
+type answer struct {
 	Agent events.AgentID
 	Text  string
 	// Failed is set where Text is no answer but says what went wrong.
 	Failed bool
 }
 
-// Synthesize joins answers without a model: each with its author, a single one alone.
+// synthesize joins answers without a model: each with its author, a single one alone.
 // ok is false where there was none to join; text then says so.
-func Synthesize(answers []Answer) (text string, ok bool) {
-	var good []Answer
+func synthesize(answers []answer) (text string, ok bool) {
+	var good []answer
 	for _, a := range answers {
 		if !a.Failed && strings.TrimSpace(a.Text) != "" {
 			good = append(good, a)
@@ -45,13 +45,13 @@ func fallback(run *thread.Run) (text string, ok bool) {
 	if text := run.Document.RenderAttributed(); text != "" {
 		return text, true
 	}
-	var answers []Answer
+	var answers []answer
 	for _, d := range run.Dispatches {
 		if d.Finish != nil {
-			answers = append(answers, Answer{
-				Agent: d.Start.Agent, Text: d.Finish.Result, Failed: d.Finish.Status != events.OutcomeOK,
+			answers = append(answers, answer{
+				Agent: d.Start.Agent, Text: d.Said, Failed: d.Finish.Status != events.OutcomeOK,
 			})
 		}
 	}
-	return Synthesize(answers)
+	return synthesize(answers)
 }

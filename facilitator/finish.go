@@ -5,9 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/convene-run/convene/agent"
 	"github.com/convene-run/convene/events"
-	"github.com/convene-run/convene/team"
 	"github.com/convene-run/convene/thread"
 )
 
@@ -21,8 +19,8 @@ type Ending struct {
 // endingLimits are the bounds that end a run or cut it short. The others only
 // refuse something.
 var endingLimits = []events.Limit{
-	team.LimitMaxTokens, team.LimitMaxCostUSD, team.LimitMaxTime, team.LimitMaxFacilitatorTurns,
-	team.LimitMaxEmptyReplies, team.LimitMaxReplyBytes, team.LimitSharedTokens, team.LimitSharedCostUSD,
+	events.LimitMaxTokens, events.LimitMaxCostUSD, events.LimitMaxTime, events.LimitMaxFacilitatorTurns,
+	events.LimitMaxEmptyReplies, events.LimitMaxReplyChars, events.LimitSharedTokens, events.LimitSharedCostUSD,
 }
 
 // Cancel records that the run is cancelled and finishes it.
@@ -42,7 +40,7 @@ func Finish(tx *thread.Tx, ending Ending) {
 	run := tx.Run
 	for _, d := range run.Dispatches {
 		if d.Finish == nil {
-			tx.Emit(d.Start.Agent, d.ID, events.AgentFinished{
+			tx.Emit(d.Start.Agent, thread.ActorOf(d.ID), events.AgentFinished{
 				Agent: d.Start.Agent, DisplayName: d.Start.DisplayName, CallID: d.Start.CallID,
 				Status: events.OutcomeCancelled, Error: "the run ended", Result: "Cancelled: the run ended.",
 				ElapsedMS: run.Elapsed(d, tx.Now).Milliseconds(),
@@ -74,13 +72,15 @@ func verdict(run *thread.Run, ending Ending, finished events.WorkflowFinished) (
 		reasons = append(reasons, ending.Reason)
 	}
 	for _, l := range run.Limits {
-		if l.Limit == finished.Limit && !strings.Contains(ending.Reason, string(l.Limit)) {
-			reasons = append(reasons, fmt.Sprintf("the bound %s=%s was reached", l.Limit, agent.Amount(l.Limit, l.Value)))
+		if l.Limit == finished.Limit && !strings.Contains(ending.Reason, events.Flag(l.Limit)) {
+			reasons = append(reasons, fmt.Sprintf("the limit %s=%s was reached", events.Flag(l.Limit), events.Amount(l.Limit, l.Value)))
 			break
 		}
 	}
 	if missing := missingWork(run, finished.MissingTasks); missing != "" {
 		reasons = append(reasons, missing)
+	} else if vain := inVain(run); vain != "" && len(reasons) == 0 && !ending.Failed && !run.Cancelled {
+		reasons = append(reasons, vain)
 	}
 	reason := strings.Join(reasons, "; ")
 	switch {
@@ -92,6 +92,26 @@ func verdict(run *thread.Run, ending Ending, finished events.WorkflowFinished) (
 		return events.StatusDegraded, reason
 	}
 	return events.StatusCompleted, ""
+}
+
+// inVain says that tools were called and nothing came of them: the answer is then not
+// what the team was asked for. A run that called none was answered directly.
+func inVain(run *thread.Run) string {
+	switch {
+	case run.ToolsTried == 0:
+		return ""
+	case run.ToolsSucceeded == 0:
+		return fmt.Sprintf("no tool call succeeded, of %d", run.ToolsTried)
+	case len(run.Board.Tasks()) == 0 && run.Document.Version() == 0 && !run.Handed && !anyoneAnswered(run):
+		return "tools were called, but nothing was planned, written or answered by a specialist"
+	}
+	return ""
+}
+
+func anyoneAnswered(run *thread.Run) bool {
+	return slices.ContainsFunc(run.Dispatches, func(d *thread.Dispatch) bool {
+		return d.Finish != nil && d.Finish.Status == events.OutcomeOK
+	})
 }
 
 // missingWork names the open tasks and the failures behind them.
@@ -107,7 +127,7 @@ func missingWork(run *thread.Run, open []events.TaskID) string {
 	tasks := map[gap][]events.TaskID{}
 	for _, id := range open {
 		task, _ := run.Board.Task(id)
-		g := gap{task.AssignedTo, lastFailure(run, id)}
+		g := gap{task.AssignedTo, whyOpen(run, task)}
 		if tasks[g] == nil {
 			gaps = append(gaps, g)
 		}
@@ -125,14 +145,23 @@ func missingWork(run *thread.Run, open []events.TaskID) string {
 		}
 		parts = append(parts, part)
 	}
-	return fmt.Sprintf("%d of %d tasks stayed open: %s", len(open), len(run.Board.Tasks()), strings.Join(parts, "; "))
+	return fmt.Sprintf("%d of %d tasks stayed open: %s", len(open), run.Tasks, strings.Join(parts, "; "))
 }
 
-func lastFailure(run *thread.Run, id events.TaskID) string {
+// whyOpen says why a task was not done: its specialist's reason, what ended the last
+// dispatch for it, or that nothing came of that.
+func whyOpen(run *thread.Run, task events.Task) string {
+	if task.Declined != "" {
+		return "declined: " + task.Declined
+	}
 	for _, d := range slices.Backward(run.Dispatches) {
-		if slices.Contains(d.Start.TaskIDs, id) && d.Finish != nil {
-			return d.Finish.Error
+		if !slices.Contains(d.Start.TaskIDs, task.ID) || d.Finish == nil {
+			continue
 		}
+		if d.Finish.Status == events.OutcomeOK {
+			return "its specialist ended without writing it"
+		}
+		return d.Finish.Error
 	}
 	return ""
 }

@@ -1,12 +1,16 @@
 package facilitator_test
 
 import (
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/convene-run/convene/facilitator"
+	"github.com/convene-run/convene/internal/loop"
+	"github.com/convene-run/convene/specialists"
 	"github.com/convene-run/convene/team"
 )
 
@@ -44,7 +48,7 @@ func TestTools(t *testing.T) {
 	require.NoError(t, err)
 	want := []string{"create_tasks", "get_plan_status", "read_document", "consolidate_section", "read_document_clean"}
 	for _, s := range tm.Specialists {
-		want = append(want, facilitator.DispatchPrefix+string(s.ID))
+		want = append(want, loop.DispatchPrefix+string(s.ID))
 	}
 	want = append(want, facilitator.AskTool)
 	var names []string
@@ -55,4 +59,18 @@ func TestTools(t *testing.T) {
 		require.NotEmpty(t, first[i].Description)
 	}
 	require.Equal(t, want, names)
+}
+
+// What models are sent of our own tools stays the same bytes: prompt caches live longer
+// than a build. A change here should be an improvement.
+func TestToolsAreTheBytesTheyWere(t *testing.T) {
+	want, err := os.ReadFile("testdata/trip_tools.txt")
+	require.NoError(t, err)
+	tm, err := team.Builtin("trip")
+	require.NoError(t, err)
+	var b strings.Builder
+	for _, tool := range append(facilitator.Tools(tm), specialists.Tools(tm)...) {
+		fmt.Fprintf(&b, "%s\n%s\n%s\n", tool.Name, tool.Description, tool.Parameters)
+	}
+	require.Equal(t, string(want), b.String())
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -12,6 +11,8 @@ import (
 	"github.com/convene-run/convene/board"
 	"github.com/convene-run/convene/document"
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/chars"
+	"github.com/convene-run/convene/internal/loop"
 	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/specialists"
 	"github.com/convene-run/convene/team"
@@ -22,7 +23,7 @@ type tools struct{ team *team.Team }
 
 // Tools are the facilitator's tools in the order in which they are offered: those
 // on the board and the document, a dispatch tool per specialist, and one that asks
-// several of them.
+// several of them; where the team allows it, one that hands the conversation over.
 func Tools(t *team.Team) []agent.Tool {
 	tools := tools{t}
 	list := []agent.Tool{
@@ -31,104 +32,121 @@ func Tools(t *team.Team) []agent.Tool {
 	for _, s := range t.Specialists {
 		list = append(list, tools.dispatch(s))
 	}
-	return append(list, tools.ask())
+	list = append(list, tools.ask())
+	if t.Handoff != nil {
+		list = append(list, tools.handoff())
+	}
+	return list
+}
+
+type createArgs struct {
+	Tasks []draft `json:"tasks" jsonschema:"The tasks, in the order in which they should be worked on."`
+}
+
+// draft is a [board.Draft] as the model is told of it.
+type draft struct {
+	Text       string          `json:"text" jsonschema:"What is to be done, complete in itself."`
+	AssignedTo events.AgentID  `json:"assigned_to" jsonschema:"The specialist who does it."`
+	Replaces   []events.TaskID `json:"replaces,omitempty" jsonschema:"Ids of declined tasks that this one stands in for: they no longer count as missing."`
 }
 
 func (t tools) createTasks() agent.Tool {
-	who := agent.Text("The specialist who does it.")
-	for _, s := range t.team.Specialists {
-		who.Enum = append(who.Enum, string(s.ID))
-	}
-	task := &jsonschema.Schema{
-		Type:          "object",
-		Properties:    map[string]*jsonschema.Schema{"text": agent.Text("What is to be done, complete in itself."), "assigned_to": who},
-		PropertyOrder: []string{"text", "assigned_to"},
-		Required:      []string{"text", "assigned_to"},
-	}
-	return agent.Tool{
-		Tool: llm.Tool{
-			Name:        "create_tasks",
-			Description: "Adds tasks to the plan, all of them or none. The result gives their ids.",
-			Parameters: agent.Parameters(agent.Property{
-				Name: "tasks", Schema: agent.List(task, "The tasks, in the order in which they should be worked on."), Required: true,
-			}),
-		},
-		Handler: agent.Pure(t.create),
-	}
+	return loop.PureFunc(llm.Tool{
+		Name:        "create_tasks",
+		Description: "Adds tasks to the plan, all of them or none. The result gives their ids.",
+		Parameters: agent.Schema[createArgs](func(schema *jsonschema.Schema) {
+			schema.Properties["tasks"].Items.Properties["assigned_to"].Enum = loop.Enum(t.specialists())
+		}),
+	}, t.create)
 }
 
-func (t tools) create(tx *thread.Tx, in agent.Invocation) agent.Result {
-	var args struct {
-		Tasks []board.Draft `json:"tasks"`
+// specialists are the ids of the team's specialists.
+func (t tools) specialists() []events.AgentID {
+	ids := make([]events.AgentID, len(t.team.Specialists))
+	for i, s := range t.team.Specialists {
+		ids[i] = s.ID
 	}
-	if err := in.Decode(&args); err != nil {
-		return agent.Refuse(err)
+	return ids
+}
+
+func (t tools) create(tx *thread.Tx, in agent.Invocation, args createArgs) agent.Result {
+	drafts := make([]board.Draft, len(args.Tasks))
+	for i, d := range args.Tasks {
+		drafts[i] = board.Draft(d)
 	}
-	rules := board.Rules{MaxTasks: t.team.Limits.MaxTasks, MaxTextBytes: t.team.Limits.MaxTaskBytes}
-	for _, s := range t.team.Specialists {
-		rules.Specialists = append(rules.Specialists, s.ID)
+	created, err := tx.Run.Board.Create(drafts, board.Rules{
+		MaxTasks: t.team.Limits.MaxTasks, MaxTextChars: t.team.Limits.MaxTaskChars, Specialists: t.specialists(),
+	})
+	if err == nil {
+		err = replacesBusy(tx.Run, created)
 	}
-	created, err := tx.Run.Board.Create(args.Tasks, rules)
 	if err != nil {
-		t.recordTaskLimit(tx, in, args.Tasks, err)
+		t.recordTaskLimit(tx, in, drafts, err)
 		return agent.Refuse(err)
 	}
-	tx.Emit(in.Agent, "", created)
-	return agent.Result{Text: "Created:\n" + board.Render(created.Tasks, nil)}
+	tx.Emit(in.Agent, thread.Facilitator, created)
+	ids := make([]events.TaskID, len(created.Tasks))
+	for i, task := range created.Tasks {
+		ids[i] = task.ID
+	}
+	return agent.Result{Text: "Created:\n" + tx.Run.Board.RenderTasks(ids)}
+}
+
+// replacesBusy keeps a declined task from being replaced while its specialist, still at
+// work, may yet do it.
+func replacesBusy(run *thread.Run, created events.TasksCreated) error {
+	busy := run.Busy()
+	for _, task := range created.Tasks {
+		for _, id := range task.Replaces {
+			if d, ok := busy[id]; ok {
+				return fmt.Errorf("nothing was created: task %d belongs to dispatch %s, which is under way: wait for its result", id, d)
+			}
+		}
+	}
+	return nil
 }
 
 // recordTaskLimit puts a bound of the plan that a refusal met into the log, once for
 // each bound.
 func (t tools) recordTaskLimit(tx *thread.Tx, in agent.Invocation, drafts []board.Draft, err error) {
-	met := events.LimitReached{Limit: team.LimitMaxTaskBytes, Value: float64(t.team.Limits.MaxTaskBytes)}
-	for _, draft := range drafts {
-		met.Used = max(met.Used, float64(len(strings.TrimSpace(draft.Text))))
-	}
-	var limit *board.LimitError
-	if errors.As(err, &limit) {
-		met = events.LimitReached{Limit: team.LimitMaxTasks, Value: float64(limit.Max), Used: float64(limit.Have + limit.Asked)}
+	var met *events.LimitError
+	if !errors.As(err, &met) {
+		met = &events.LimitError{Limit: events.LimitMaxTaskChars, Value: float64(t.team.Limits.MaxTaskChars)}
+		for _, draft := range drafts {
+			met.Used = max(met.Used, float64(chars.Count(strings.TrimSpace(draft.Text))))
+		}
 	}
 	if met.Used > met.Value && !tx.Run.LimitMet(met.Limit) {
-		met.Consequence = "The tasks were refused, and the model told so."
-		tx.Emit(in.Agent, "", met)
+		tx.Emit(in.Agent, thread.Facilitator, met.Fact("The tasks were refused, and the model told so."))
 	}
 }
 
 func (t tools) planStatus() agent.Tool {
-	return agent.Tool{
-		Tool: llm.Tool{
-			Name:        "get_plan_status",
-			Description: "Shows all tasks of the plan and which are done.",
-			Parameters:  agent.Parameters(),
-		},
-		Handler: agent.Pure(func(tx *thread.Tx, _ agent.Invocation) agent.Result {
-			return agent.Result{Text: tx.Run.Board.RenderTasks(nil)}
-		}),
-	}
+	return loop.PureFunc(llm.Tool{
+		Name:        "get_plan_status",
+		Description: "Shows all tasks of the plan and which are done.",
+	}, func(tx *thread.Tx, _ agent.Invocation, _ struct{}) agent.Result {
+		return agent.Result{Text: tx.Run.Board.RenderTasks(nil)}
+	})
+}
+
+// mergeArgs are the arguments of consolidate_section other than the place.
+type mergeArgs struct {
+	Content string `json:"content" jsonschema:"The text to put there instead. {{entry:12}} stands for the whole text of entry 12."`
 }
 
 func (t tools) consolidate() agent.Tool {
-	properties := append(agent.PlaceProperties(t.team.Document, false), agent.Property{
-		Name: "content", Required: true,
-		Schema: agent.Text("What shall stand there instead. {{entry:12}} stands for the whole text of entry 12."),
-	})
-	return agent.Tool{
-		Tool: llm.Tool{
-			Name: "consolidate_section",
-			Description: "Replaces the entries of a place of the document, as far as you have read them, by one that merges them. " +
-				"Refer to entries that can stay as they are with {{entry:ID}} instead of repeating their text.",
-			Parameters: agent.Parameters(properties...),
-		},
-		Handler: agent.Pure(t.merge),
-	}
+	return loop.PureFunc(llm.Tool{
+		Name: "consolidate_section",
+		Description: "Replaces the entries of a place of the document, as far as you have read them, by one that merges them. " +
+			"Refer to entries that can stay as they are with {{entry:ID}} instead of repeating their text.",
+		Parameters: agent.Schema[mergeArgs](loop.Place(t.team.Document, false)),
+	}, t.merge)
 }
 
-func (t tools) merge(tx *thread.Tx, in agent.Invocation) agent.Result {
+func (t tools) merge(tx *thread.Tx, in agent.Invocation, args mergeArgs) agent.Result {
 	var place map[string]any
-	var args struct {
-		Content string `json:"content"`
-	}
-	if err := errors.Join(in.Decode(&place), in.Decode(&args)); err != nil {
+	if err := in.Decode(&place); err != nil {
 		return agent.Refuse(err)
 	}
 	at, err := t.team.Document.Place(place)
@@ -143,43 +161,25 @@ func (t tools) merge(tx *thread.Tx, in agent.Invocation) agent.Result {
 		specialists.RecordDocumentLimit(tx, in, err)
 		return agent.Refuse(err)
 	}
-	tx.Emit(in.Agent, "", updated)
+	tx.Emit(in.Agent, thread.Facilitator, updated)
 	return agent.Result{Text: result}
 }
 
 func (t tools) readClean() agent.Tool {
-	return agent.Tool{
-		Tool: llm.Tool{
-			Name:        "read_document_clean",
-			Description: "Shows the document as the user will see it, without authors and ids.",
-			Parameters:  agent.Parameters(),
-		},
-		Handler: agent.Pure(func(tx *thread.Tx, _ agent.Invocation) agent.Result {
-			text := tx.Run.Document.RenderClean()
-			if text == "" {
-				return agent.Result{Text: "The document is empty."}
-			}
-			head, more := clip(text, t.team.Limits.MaxReadChars)
-			if more > 0 {
-				head += fmt.Sprintf("… (%d more characters. To read a part of them: read_document with %s.)", more, placeNames(t.team.Document))
-			}
-			return agent.Result{Text: head}
-		}),
-	}
-}
-
-// clip parts text behind that many characters and counts those that follow.
-func clip(text string, chars int) (head string, more int) {
-	if len(text) <= chars {
-		return text, 0
-	}
-	for at := range text {
-		if chars == 0 {
-			return text[:at], utf8.RuneCountInString(text[at:])
+	return loop.PureFunc(llm.Tool{
+		Name:        "read_document_clean",
+		Description: "Shows the document as the user will see it, without authors and ids.",
+	}, func(tx *thread.Tx, _ agent.Invocation, _ struct{}) agent.Result {
+		text := tx.Run.Document.RenderClean()
+		if text == "" {
+			return agent.Result{Text: "The document is empty."}
 		}
-		chars--
-	}
-	return text, 0
+		head, more := chars.Cut(text, t.team.Limits.MaxReadChars)
+		if more > 0 {
+			head += fmt.Sprintf("… (%d more characters. To read a part of them: read_document with %s.)", more, placeNames(t.team.Document))
+		}
+		return agent.Result{Text: head}
+	})
 }
 
 // placeNames are the arguments that name a place of the document.

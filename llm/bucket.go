@@ -38,16 +38,10 @@ func (b *bucket) wait(n float64, now time.Time) time.Duration {
 	return time.Duration(lacks/b.rate*float64(time.Second)) + 1
 }
 
+// take takes n, or gives it back where n is negative.
 func (b *bucket) take(n float64, now time.Time) {
 	if b != nil {
 		b.refill(now)
-		b.level -= n
-	}
-}
-
-// put gives back, or takes more where n is negative.
-func (b *bucket) put(n float64) {
-	if b != nil {
-		b.level = min(b.size, b.level+n)
+		b.level = min(b.size, b.level-n)
 	}
 }

@@ -122,7 +122,9 @@ func cacheKey(route Route, req Request) (string, error) {
 		ToolChoice      ToolChoice
 		Temperature     *float64
 		MaxOutputTokens int
-	}{route[0].Endpoint.Name, route[0].Model, req.Messages, req.Tools, req.ToolChoice, req.Temperature, req.MaxOutputTokens})
+		Effort          string `json:",omitempty"`
+		Tier            Tier   `json:",omitempty"`
+	}{route[0].Endpoint.Name, route[0].Model, req.Messages, req.Tools, req.ToolChoice, req.Temperature, req.MaxOutputTokens, req.Effort, req.Tier})
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:]), err
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/prices"
 )
 
 // Defaults and bounds of [Caller], with their reasons.
@@ -42,25 +43,38 @@ type Caller struct {
 	// MaxWait is the longest Retry-After that is waited for; the target fails where
 	// the endpoint asks for more. Defaults to [DefaultMaxWait].
 	MaxWait time.Duration
-	// Prices gives the cost of a reply. Defaults to [DefaultPrices].
-	Prices *Prices
+	// Prices gives the cost of a reply. Defaults to [prices.Builtin].
+	Prices *prices.Table
+
+	gauges   gauges
+	prefixes prefixes
 }
 
 // errConsumerStopped says that the consumer broke out of its loop.
 var errConsumerStopped = errors.New("consumer stopped")
 
+// maxLost is how often a request may fail for good at a target that answers others
+// meanwhile: then the request itself is the cause. More than once or twice, because an
+// endpoint that comes and goes answers others too.
+const maxLost = 5
+
 // Stream makes one call along the route. Its deltas are those of [Client.Stream]
 // with Retry deltas between attempts.
 //
-// An authentication error, a prompt over the window and a reply over its bound end
-// the call at once; any other failure that lasts goes on to the next target. The
-// error of a call that failed at an endpoint wraps the [*Error] of the last attempt,
-// with the number of all of them; that of a call that sent a request at all is a
-// [*CallError], which tells of each.
+// A failure that lasts goes on to the next target. Where what fails is the endpoint and
+// not the request, and no target is left, the call waits for up to its MaxWait until one
+// can be used again; without MaxWait it fails, and an authentication error then ends the
+// call at once. So does a prompt over the window and a reply over its bound.
+//
+// The error of a call that failed at an endpoint wraps the [*Error] of the last attempt,
+// with the number of all of them; where it waited without success it is an [*OutageError]. That
+// of a call that sent a request at all is a [*CallError], which tells of each.
 func (c *Caller) Stream(ctx context.Context, route Route, req Request) iter.Seq2[Delta, error] {
 	return func(yield func(Delta, error) bool) {
-		call := call{caller: c, ctx: ctx, req: req, yield: yield, begun: time.Now()}
-		if err := call.along(route); err != nil && !errors.Is(err, errConsumerStopped) {
+		call := call{caller: c, ctx: ctx, req: req, yield: yield, begun: time.Now(), woken: make(chan struct{}, 1)}
+		call.take(route)
+		defer call.leave()
+		if err := call.along(); err != nil && !errors.Is(err, errConsumerStopped) {
 			yield(Delta{}, call.lost(err))
 		}
 	}
@@ -72,115 +86,213 @@ type call struct {
 	ctx    context.Context
 	req    Request
 	yield  func(Delta, error) bool
+	// places are the targets that may still answer.
+	places []*place
 
 	begun           time.Time
 	attempts        int
 	queued, retried time.Duration
+	// held is the part of queued in which it waited for a prefix to be cached.
+	held time.Duration
 	// sent and ended are when the newest attempt went out and ended.
 	sent, ended time.Time
-	// failures are the newest attempts that failed, failed counts all of them.
-	failures []Failure
-	failed   int
+	// failures are the newest attempts that failed, failed counts all of them, and spent
+	// is what all of them used; used is what the newest attempt did.
+	failures    []Failure
+	failed      int
+	spent, used *events.Spent
+	// earlier are the failures for which targets were given up; unsaid is one that the
+	// consumer does not know of yet.
+	earlier []error
+	unsaid  *Error
+
+	// away is since when the call waits for an endpoint, zero while it does not; waited
+	// sums the waits before. woken has a value when a sick endpoint is to be looked at.
+	away   time.Time
+	waited time.Duration
+	woken  chan struct{}
 }
 
-// along asks each target of the route in turn.
-func (c *call) along(route Route) error {
-	if len(route) == 0 {
+// place is a target of the route as the call finds it.
+type place struct {
+	Target
+	health *Health
+	// probing is set while the call goes there to find out whether the endpoint is well.
+	probing bool
+	// lost counts how often the request failed for good though others were answered, since
+	// is from when on they are counted.
+	lost  int
+	since time.Time
+	// own is set once the request itself is the cause of the failure there.
+	own bool
+}
+
+func (c *call) take(route Route) {
+	for _, target := range route {
+		health := target.Endpoint.Health
+		if health == nil {
+			health = &Health{}
+		}
+		c.places = append(c.places, &place{Target: target, health: health})
+	}
+}
+
+func (c *call) leave() {
+	for _, p := range c.places {
+		p.health.leave(c)
+	}
+}
+
+// along asks targets of the route until one answers.
+func (c *call) along() error {
+	if len(c.places) == 0 {
 		return errors.New("call model: the route is empty")
 	}
-	var earlier []error
-	for i, target := range route {
-		c.req.Model = target.Model
-		err := c.at(target)
+	for {
+		p, err := c.choose()
+		if err != nil {
+			return err
+		}
+		c.req.Model, c.req.API = p.Model, p.API
+		err = c.at(p)
 		var failure *Error
-		if err == nil || !errors.As(err, &failure) {
+		switch {
+		case errors.Is(err, errAway):
+			continue
+		case err == nil || !errors.As(err, &failure):
 			return err
+		case p.own:
+			if len(c.places) == 1 || c.endsCall(failure.Kind) {
+				return c.lasting(failure)
+			}
+			c.giveUp(p, failure)
+		case failure.Kind == ErrAuthentication && p.health.mistaken(p.Model, failure):
+			return c.outage(p.health.admit(p.Model, c, false))
 		}
-		if i == len(route)-1 || endsCall(failure.Kind) {
-			c.keep(failure)
-			return c.lasting(failure, earlier)
-		}
-		earlier = append(earlier, failure)
-		if err := c.announce(failure, 0, route[i+1].Model); err != nil {
-			return err
-		}
+		c.unsaid = failure
 	}
-	return nil
 }
 
 // endsCall names the failures that another model must not hide: a refused key
 // wants mending, and the loop itself answers the other two.
-func endsCall(kind ErrorKind) bool {
-	return kind == ErrAuthentication || kind == ErrContextLength || kind == ErrReplyTooLarge
+func (c *call) endsCall(kind ErrorKind) bool {
+	return kind == ErrAuthentication && !c.patient() || kind == ErrContextLength || kind == ErrReplyTooLarge
+}
+
+// giveUp takes a target out of the route.
+func (c *call) giveUp(p *place, failure *Error) {
+	p.health.leave(c)
+	c.places = slices.DeleteFunc(c.places, func(other *place) bool { return other == p })
+	c.earlier = append(c.earlier, failure)
 }
 
 // lasting gives the failure that the consumer sees.
-func (c *call) lasting(failure *Error, earlier []error) error {
+func (c *call) lasting(failure *Error) error {
 	last := *failure
 	last.Attempts = c.attempts
-	if len(earlier) > 0 {
-		last.Cause = errors.Join(append(earlier, last.Cause)...)
+	if len(c.earlier) > 0 {
+		last.Cause = errors.Join(append(c.earlier, last.Cause)...)
 	}
 	return &last
 }
 
-// at asks one target until it answers or fails for good.
-func (c *call) at(target Target) error {
+// at asks one target until it answers, fails for good, or cannot be used.
+func (c *call) at(p *place) error {
 	var failures, refusals int
+	if p.since.IsZero() {
+		p.since = time.Now()
+	}
 	for {
-		err := c.attempt(target)
+		err := c.attempt(p)
 		var failure *Error
-		if err == nil || !errors.As(err, &failure) || !failure.Retryable() {
+		if err == nil || !errors.As(err, &failure) {
 			return err
 		}
+		failure = c.overlong(failure)
+		c.keep(failure)
 		if refused(failure) {
 			refusals++
+			c.turnedAway(p)
 		} else {
 			failures++
 			refusals = 0
 		}
-		if failure.RetryAfter > c.maxWait() {
-			return tooLongAWait(failure)
-		}
-		if refusals >= c.maxRefusals() || failures >= c.maxAttempts(failure.Kind) {
-			return failure
+		if !failure.Retryable() || refusals >= c.maxRefusals() || failures >= c.maxAttempts(failure.Kind) || c.sick(p) {
+			if c.isOver(p, failure) {
+				return failure
+			}
+			failures, refusals = 1, 0
 		}
 		wait := backoff(failures+refusals, failure.RetryAfter)
-		if refused(failure) && target.Endpoint.Limiter != nil {
-			// The limiter holds back every call to the endpoint, this one among them.
-			wait = 0
-		}
-		if err := c.announce(failure, max(wait, failure.RetryAfter), target.Model); err != nil {
+		if err := c.announce(failure, max(wait, failure.RetryAfter), p.Model); err != nil {
 			return err
 		}
 		if err := c.sleep(wait); err != nil {
 			return err
 		}
+		if !c.mayGo(p) {
+			return errAway
+		}
 	}
 }
 
-// refused reports whether the endpoint turned the call away for want of room.
+// isOver judges a failure that lasts: it is the request's own, or the endpoint cannot be
+// used. It is neither where others are answered meanwhile; then it is tried further.
+func (c *call) isOver(p *place, failure *Error) bool {
+	switch {
+	case !failure.outage():
+		p.health.refused(p.Model, c.sent)
+		p.own = true
+	case !c.patient():
+		p.own = true
+	case !c.sick(p) && failure.selective() && p.health.answeredSince(p.Model, p.since):
+		p.lost++
+		p.since = time.Now()
+		p.own = p.lost == maxLost
+		return p.own
+	default:
+		p.health.failed(p.Target, failure, c)
+	}
+	return true
+}
+
+// turnedAway notes that a probe found the endpoint at work, though without room.
+func (c *call) turnedAway(p *place) {
+	if kind := p.health.kind(p.Model); kind != ErrRateLimited && kind != ErrQuota {
+		p.health.refused(p.Model, c.sent)
+	}
+}
+
+// refused reports whether the endpoint turned the call away for lack of capacity.
 func refused(e *Error) bool { return e.Kind == ErrRateLimited && e.Status == statusTooMany }
 
 const statusTooMany = 429
 
-func tooLongAWait(e *Error) error {
+// overlong makes a failure one for good where the endpoint asks for too long a wait.
+func (c *call) overlong(e *Error) *Error {
+	if e.RetryAfter <= c.maxWait() || !e.Retryable() {
+		return e
+	}
 	final := *e
 	final.Permanent = true
-	final.Message += fmt.Sprintf(" (it asks to wait %s; ask again then, or set another model)", e.RetryAfter.Round(time.Second))
+	final.Message += fmt.Sprintf(" (it asks to wait %s; try again then, or use another model)", e.RetryAfter.Round(time.Second))
 	return &final
 }
 
 // attempt makes one request.
-func (c *call) attempt(target Target) (err error) {
-	var permit Permit
-	if limiter := target.Endpoint.Limiter; limiter != nil {
-		asked := time.Now()
-		permit, err = limiter.Acquire(c.ctx, &c.req)
-		c.queued += time.Since(asked)
-		if err != nil {
-			return fmt.Errorf("wait for %s: %w", target.Endpoint.Name, err)
+func (c *call) attempt(p *place) (err error) {
+	target := p.Target
+	shared := c.share(target)
+	defer shared.end()
+	permit, err := c.acquire(target)
+	if err != nil {
+		return err
+	}
+	if err = c.stillMayGo(p); err != nil {
+		if permit != nil {
+			permit.Settle(nil, errNotSent)
 		}
+		return err
 	}
 	var done *Completion
 	settle := func() {
@@ -192,7 +304,7 @@ func (c *call) attempt(target Target) (err error) {
 	defer func() { settle() }()
 
 	c.attempts++
-	c.sent = time.Now()
+	c.sent, c.used = time.Now(), nil
 	if len(c.failures) > 0 {
 		c.failures[len(c.failures)-1].Wait = c.sent.Sub(c.ended)
 	}
@@ -201,9 +313,21 @@ func (c *call) attempt(target Target) (err error) {
 	if !c.yield(Delta{Sent: c.attempts}, nil) {
 		return err
 	}
+	answered, came := false, streamed{}
 	for delta, failure := range target.Endpoint.Client.Stream(c.ctx, c.req) {
 		if failure != nil {
 			err = failure
+			settle()
+			return c.lose(target, came, failure)
+		}
+		came.add(&delta)
+		if !answered {
+			shared.begun()
+		}
+		if !answered && permit != nil {
+			permit.Accepted()
+		}
+		if err = c.heard(p, &answered); err != nil {
 			return err
 		}
 		if delta.Done != nil {
@@ -212,14 +336,18 @@ func (c *call) attempt(target Target) (err error) {
 			delta.Done = done
 		}
 		if !c.yield(delta, nil) && done == nil {
-			return err
+			return errConsumerStopped
 		}
 		if done != nil {
 			return nil
 		}
 	}
-	err = &Error{Kind: ErrBrokenStream, Provider: target.Endpoint.Name, Model: target.Model, Message: "the stream ended without a completion"}
-	return err
+	err = &Error{
+		Kind: ErrBrokenStream, Provider: target.Endpoint.Name, Model: target.Model, Answered: true,
+		Message: "the stream ended without a completion",
+	}
+	settle()
+	return c.lose(target, came, err)
 }
 
 // complete adds to a completion what only the caller knows.
@@ -232,21 +360,30 @@ func (c *call) complete(target Target, from *Completion) *Completion {
 		done.Model = target.Model
 	}
 	done.Queued, done.Retried, done.Attempts = c.queued, c.retried, c.attempts
-	done.Failures = c.failures
-	prices := c.caller.Prices
-	if prices == nil {
-		prices = DefaultPrices()
+	done.Failures, done.Lost = c.failures, c.spent
+	if done.CostUSD == nil { // a provider that says what it charges knows best
+		done.CostUSD = c.price(target, &done)
 	}
-	done.CostUSD = prices.Cost(target.Endpoint.Name, target.Model, done.Usage)
-	if done.CostUSD == nil {
-		done.CostUSD = prices.Cost(target.Endpoint.Name, done.Model, done.Usage)
-	}
+	c.caller.gauges.learn(target, &c.req, &done)
 	return &done
+}
+
+// price gives the cost of a reply, nil where it is unknown. The name that the model
+// was asked for by counts before the one in the reply.
+func (c *call) price(target Target, done *Completion) *float64 {
+	table := c.caller.Prices
+	if table == nil {
+		table = prices.Builtin()
+	}
+	call := prices.Call{Usage: done.Usage, Tier: done.Tier, At: time.Now()}
+	if cost := table.Cost(target.Endpoint.Name, target.Model, call); cost != nil {
+		return cost
+	}
+	return table.Cost(target.Endpoint.Name, done.Model, call)
 }
 
 // announce tells the consumer that all deltas so far are void.
 func (c *call) announce(failure *Error, wait time.Duration, model string) error {
-	c.keep(failure)
 	if c.yield(Delta{Retry: &Retry{Attempt: c.attempts, Wait: wait, Err: failure, Model: model}}, nil) {
 		return nil
 	}
@@ -258,17 +395,17 @@ func (c *call) keep(failure *Error) {
 	if len(c.failures) == events.MaxRetries {
 		c.failures = slices.Delete(c.failures, 0, 1)
 	}
-	c.failures = append(c.failures, Failure{Sent: c.sent.Sub(c.begun), Ran: c.ended.Sub(c.sent), Model: c.req.Model, Err: failure})
+	c.failures = append(c.failures, Failure{Sent: c.sent.Sub(c.begun), Ran: c.ended.Sub(c.sent), Model: c.req.Model, Lost: c.used, Err: failure})
 	c.failed++
 }
 
-// lost adds to the error of a call that brought no reply what was tried.
+// lost adds to the error of a call that got no reply what was tried.
 func (c *call) lost(err error) error {
 	var failure *Error
 	switch {
 	case c.attempts == 0:
 		return err
-	case errors.As(err, &failure): // the last attempt is kept
+	case errors.As(err, &failure) && !errors.As(err, new(*OutageError)): // the last attempt is kept
 	case c.failed < c.attempts:
 		cause := context.Cause(c.ctx)
 		if cause == nil {
@@ -278,10 +415,14 @@ func (c *call) lost(err error) error {
 	default: // it waited for another
 		c.failures[len(c.failures)-1].Wait = time.Since(c.ended)
 	}
-	return &CallError{Call: c.req.Call, Failures: c.failures, Earlier: c.failed - len(c.failures), Err: err}
+	return &CallError{Call: c.req.Call, Failures: c.failures, Earlier: c.failed - len(c.failures), Lost: c.spent, Err: err}
 }
 
-func (c *call) sleep(wait time.Duration) error {
+// sleep waits before the next attempt.
+func (c *call) sleep(wait time.Duration) error { return c.sleepUnless(wait, nil) }
+
+// sleepUnless waits, or until it is woken.
+func (c *call) sleepUnless(wait time.Duration, woken <-chan struct{}) error {
 	if wait <= 0 {
 		return nil // the next attempt looks at ctx
 	}
@@ -292,6 +433,10 @@ func (c *call) sleep(wait time.Duration) error {
 	select {
 	case <-timer.C:
 		return nil
+	case <-woken:
+		return nil
+	case <-c.begin():
+		return c.notBegun()
 	case <-c.ctx.Done():
 		return fmt.Errorf("wait to retry model=%s: %w", c.req.Model, c.ctx.Err())
 	}

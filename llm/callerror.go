@@ -6,7 +6,7 @@ import (
 	"github.com/convene-run/convene/events"
 )
 
-// CallError is the error of a call that brought no reply, and what was tried.
+// CallError is the error of a call that got no reply, and what was tried.
 type CallError struct {
 	Call events.ModelCallID
 	// Failures are the attempts of the call, the newest [events.MaxRetries] of them and
@@ -14,6 +14,8 @@ type CallError struct {
 	// those before them.
 	Failures []Failure
 	Earlier  int
+	// Lost is what all attempts used, nil if they used nothing.
+	Lost *events.Spent
 	// Err is why the call ended.
 	Err error
 }
@@ -29,7 +31,7 @@ func FailedCall(err error) events.FailedCall {
 	if !errors.As(err, &call) {
 		return events.FailedCall{}
 	}
-	return events.FailedCall{ModelCall: call.Call, Attempts: Recorded(call.Failures), EarlierAttempts: call.Earlier}
+	return events.FailedCall{ModelCall: call.Call, Attempts: Recorded(call.Failures), EarlierAttempts: call.Earlier, Lost: call.Lost}
 }
 
 // Recorded gives failed attempts as the log has them.

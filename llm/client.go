@@ -33,13 +33,66 @@ type Request struct {
 	Temperature *float64
 	// MaxOutputTokens bounds the reply; 0 leaves it to the endpoint.
 	MaxOutputTokens int
+	// Effort is how much the model thinks, one of [effort.Levels]; each adapter sends the
+	// word that the model takes. Empty leaves it to the endpoint.
+	//
+	// [effort.Levels]: https://pkg.go.dev/github.com/convene-run/convene/llm/effort#Levels
+	Effort string
+	// Tier is the service tier to ask for, where the provider has it. Empty leaves it to
+	// the endpoint.
+	Tier Tier
+	// Silence bounds how long nothing may come of the reply; the zero value leaves it to
+	// the endpoint's client. It is not sent.
+	Silence Silence
+
+	// CacheKey names what the request begins with, its system prompt and its tools:
+	// equal for all requests of one agent of a team, and nothing of their users in it.
+	// Providers that take one steer requests by it to where that beginning is in a
+	// cache. Empty sends none.
+	CacheKey string
+
+	// API is the one to ask by; empty leaves it to the endpoint's client. Doors are the
+	// APIs by which this conversation was answered before, by provider.
+	API   events.API
+	Doors map[string]events.API
 
 	// Run, Call and Priority are not sent. They tell the limiter whose turn it is
 	// and a log line what it is about.
 	Run      events.RunID
 	Call     events.ModelCallID
 	Priority Priority
+	// MaxWait is how long the call waits for an endpoint that cannot be used, when all
+	// ordinary attempts have failed: 0 not at all, below 0 without end. Only [Caller]
+	// looks at it.
+	MaxWait time.Duration
+	// Begin, once it ends, keeps requests from going out: a call that waits, for its turn,
+	// for another attempt or for an endpoint, then ends with Begin's cause. One that has
+	// gone out comes to its end. nil never ends.
+	Begin context.Context
 }
+
+// Tier is a service tier: how soon a request is served, and at what price.
+type Tier string
+
+// The tiers that can be asked for.
+const (
+	TierFlex     Tier = "flex"     // cheaper and slower, refused while there is no room
+	TierStandard Tier = "standard" // the ordinary one
+	TierPriority Tier = "priority" // faster and more expensive
+)
+
+// Silence is how long nothing may come of a reply: before its first byte, and between
+// two bytes after that. 0 is the default of whoever watches.
+type Silence struct{ First, Next time.Duration }
+
+// DefaultSilence leaves a local server time to load a model before the first byte, since
+// every endpoint that streams answers at once, and a model that thinks hard time to write
+// nothing for minutes.
+var DefaultSilence = Silence{First: 2 * time.Minute, Next: 10 * time.Minute}
+
+// FlexSilence is how long the flex tier may queue before the first byte.
+// https://developers.openai.com/api/docs/guides/flex-processing
+const FlexSilence = 15 * time.Minute
 
 // Tool is a function that the model may call.
 type Tool struct {
@@ -81,15 +134,35 @@ type Delta struct {
 	// watch; Call brings the same call whole.
 	Fragment string
 	// Call is set as soon as the call at Index has streamed in whole, before the
-	// stream ends. Calls come in the order of Index, which counts from 0.
+	// stream ends. Calls come in the order of Index, which counts from 0. Extra is then
+	// what [events.Reply.Extra] would be if the reply ended with it.
 	Call  *events.ToolCall
 	Index int
+	Extra json.RawMessage
+	// Lost is what the attempt that has just failed used: it is paid for. A Retry or the
+	// error of the call follows. Only [Caller] sends it.
+	Lost *events.Spent
 	// Retry announces that the attempt failed and that all deltas so far are void: a
 	// new attempt follows after Retry.Wait. Only [Caller] sends it. A consumer that
 	// has already acted on a call of the failed attempt breaks out of the loop.
 	Retry *Retry
+	// Away says that no endpoint of the route can be used, and that the call waits for
+	// one. More may follow, until Back says that the wait is over or the call fails. Only
+	// [Caller] sends them.
+	Away *Away
+	Back bool
 	// Done closes a whole reply.
 	Done *Completion
+}
+
+// Away is a wait for an endpoint to get well.
+type Away struct {
+	// Trouble is that of the first choice.
+	Trouble Trouble
+	// Since is when the call began to wait; GiveUp when it gives up, zero for never.
+	Since, GiveUp time.Time
+	// Next is when the endpoint is asked again, by this call or another one.
+	Next time.Time
 }
 
 // Retry says why an attempt failed and what follows.
@@ -110,16 +183,32 @@ type Completion struct {
 	Model string
 	// Provider names the endpoint.
 	Provider string
-	// CostUSD is nil where the model has no known price.
+	// Tier is the service tier that the endpoint says it served the request in, "" where
+	// it says nothing.
+	Tier string
+	// Limits is what the endpoint says of its rate limits, nil where it says nothing.
+	Limits *RateLimits
+	// CostUSD is what the endpoint says it charges. [Caller] fills it by its prices
+	// where it says nothing; nil where the model has no known price.
 	CostUSD *float64
-	// Queued is the wait for the limiter, Retried the wait between attempts;
+	// Queued is the wait for the limiter, and for a call of the same batch to have their
+	// common prefix cached; Retried the wait between attempts;
 	// FirstToken and Total are the last attempt's, from sending the request.
 	Queued, Retried, FirstToken, Total time.Duration
+	// API is the one that was asked; empty where there is but one.
+	API events.API
+	// Rerouted is set where the endpoint wanted another API than the usual.
+	Rerouted bool
+	// KeptDropped is set where the endpoint refused what it was sent back of earlier
+	// replies, and answered without.
+	KeptDropped bool
 	// Attempts counts the requests sent for this reply, from 1.
 	Attempts int
 	// Failures are the attempts before the one that brought the reply, the newest
-	// [events.MaxRetries] of them. Only [Caller] fills it.
+	// [events.MaxRetries] of them; Lost is what all of them used. Only [Caller] fills
+	// them.
 	Failures []Failure
+	Lost     *events.Spent
 }
 
 // Failure is an attempt that failed.
@@ -130,17 +219,23 @@ type Failure struct {
 	Sent, Ran, Wait time.Duration
 	// Model is the model that was asked.
 	Model string
-	Err   *Error
+	// Lost is what it used, nil if nothing.
+	Lost *events.Spent
+	Err  *Error
 }
 
 // Recorded gives the failure as the log has it: in milliseconds that leave no gap
 // between one attempt and the next.
 func (f *Failure) Recorded() events.FailedAttempt {
 	sent, failed, next := f.Sent.Milliseconds(), (f.Sent + f.Ran).Milliseconds(), (f.Sent + f.Ran + f.Wait).Milliseconds()
-	return events.FailedAttempt{
+	recorded := events.FailedAttempt{
 		StartMS: sent, RanMS: failed - sent, WaitMS: next - failed,
-		Error: string(f.Err.Kind), Status: f.Err.Status, Message: oneLine(f.Err.text()), Model: f.Model, Usage: f.Err.Usage,
+		Error: string(f.Err.Kind), Status: f.Err.Status, Message: oneLine(f.Err.text()), Model: f.Model,
 	}
+	if f.Lost != nil {
+		recorded.Usage, recorded.CostUSD = &f.Lost.Usage, f.Lost.CostUSD
+	}
+	return recorded
 }
 
 // recordedMessageRunes bounds what the log keeps of the words of a failure: enough

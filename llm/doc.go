@@ -3,7 +3,7 @@
 // limiter, the retries, the fallbacks and the price of each call ([Caller]).
 //
 // No type of a vendor appears here; adapters live in subpackages (llm/openai for
-// every OpenAI-compatible endpoint, llm/sim for the simulated model).
+// every OpenAI-compatible endpoint, internal/sim for the simulated model).
 //
 //	for delta, err := range client.Stream(ctx, llm.Request{Model: "gpt-x", Messages: messages}) {
 //		if err != nil {

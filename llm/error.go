@@ -18,6 +18,7 @@ const (
 	ErrNoTools        ErrorKind = "tools_unsupported" // the model cannot call tools
 	ErrContextLength  ErrorKind = "context_length"    // the prompt is over the window
 	ErrBadRequest     ErrorKind = "bad_request"       // any other 4xx
+	ErrRefused        ErrorKind = "refused"           // the model or its provider will not answer this
 	ErrQuota          ErrorKind = "quota"             // 402, or a 429 that says no money is left
 	ErrRateLimited    ErrorKind = "rate_limited"      // 429, 408, 409
 	ErrServer         ErrorKind = "server"            // 5xx, or an error inside a stream
@@ -45,10 +46,21 @@ type Error struct {
 	// Permanent is set where another attempt cannot help though the kind is one that
 	// passes: a host that does not exist, a certificate that is refused.
 	Permanent bool
+	// Answered is set where the endpoint had accepted the request and begun to answer.
+	Answered bool
+	// Limits is what the endpoint's answer said of its rate limits, nil where it said
+	// nothing.
+	Limits *RateLimits
 	// Usage is what the endpoint said that the attempt used before it failed; nil where
 	// it said nothing.
 	Usage *events.Usage
-	Cause error
+	// Tier is the service tier that the endpoint said it served the attempt in, "" where it
+	// said nothing or the ordinary one.
+	Tier string
+	// Instead is the API that the endpoint wants to be asked by, where it says so or has
+	// none of this kind; else empty.
+	Instead events.API
+	Cause   error
 }
 
 func (e *Error) Error() string {
@@ -56,14 +68,19 @@ func (e *Error) Error() string {
 	if e.Model != "" {
 		where += " model=" + e.Model
 	}
-	text := e.text()
-	if e.Status != 0 {
-		text = fmt.Sprintf("HTTP %d: %s", e.Status, text)
-	}
+	text := e.said()
 	if e.Attempts > 1 {
 		text += fmt.Sprintf(" (after %d attempts)", e.Attempts)
 	}
 	return fmt.Sprintf("call %s: %s: %s", where, e.Kind, text)
+}
+
+// said is what went wrong, in words, with the status.
+func (e *Error) said() string {
+	if e.Status == 0 {
+		return e.text()
+	}
+	return fmt.Sprintf("HTTP %d: %s", e.Status, e.text())
 }
 
 // text is what went wrong, in words.

@@ -4,16 +4,19 @@ import (
 	"container/heap"
 	"context"
 	"errors"
+	"math"
 	"sync"
 	"time"
+
+	"github.com/convene-run/convene/events"
 )
 
 // DefaultMaxInFlight bounds the calls in flight at one endpoint where nobody set a
 // bound: about the connections that a process can have open.
 const DefaultMaxInFlight = 10_000
 
-// LimiterConfig is what is known of an endpoint's limits. What is not known is
-// learned from its refusals.
+// LimiterConfig is what is known of an endpoint's limits. Of the rest the endpoint
+// tells with its replies, or refuses.
 type LimiterConfig struct {
 	// MaxInFlight bounds the calls in flight. Defaults to [DefaultMaxInFlight].
 	MaxInFlight int
@@ -24,31 +27,32 @@ type LimiterConfig struct {
 
 // LocalLimiter is the [Limiter] of one process: one for each endpoint and key.
 //
-// It starts with as many calls as its bound allows and takes from each refusal (429)
-// which of two limits the endpoint keeps, or both: places, of which one frees when a
-// call ends, or calls in a time. A refusal at about as many in flight as it took
-// before is about places; one that asks for a long wait, that meets a lone call, or
-// that comes well below those places again and again, is about calls. The limit is
-// cut to what was accepted and grows again, in small steps, while nothing is refused.
-// Errors of the server (5xx) only pause the growth. Whoever waits is served
-// interactive before batch, then the oldest run first, then in order of arrival.
+// It keeps to the limits that it was given, to those that the endpoint tells with its
+// replies ([Completion.Limits]) and refusals ([Error.Limits]), and to as many calls in
+// flight as the endpoint takes, which it finds by growing and cutting: see places.
+// Whoever waits is served interactive before batch, then the oldest run first, then in
+// order of arrival.
 //
 // It has no goroutine of its own. Safe for concurrent use.
 type LocalLimiter struct {
-	max int
-
 	mu sync.Mutex // guards all below
 	// queue holds who waits; it is as long as there are callers, who bound themselves.
 	queue    waiters
 	arrivals uint64
-	inFlight int
-	// throttled is until when nobody may go.
-	throttled time.Time
-	requests  *bucket // nil where unknown
-	tokens    *bucket // nil where unknown
-	output    float64 // running mean of the output tokens of a call
-	level     concurrency
-	pace      pacing
+	// inFlight counts the calls under way, held the places of refused calls that are not
+	// free yet, and freeing those of calls that have just ended.
+	inFlight, held, freeing int
+	places                  places
+	// requests and tokens are limits that were given, nil where none was; told are those
+	// that the endpoint tells.
+	requests, tokens *bucket
+	told             told
+	// last is when the newest call went out.
+	last time.Time
+	// sent is what all calls so far took, counted what those of them did of which the
+	// endpoint is known to have counted them.
+	sent, counted tally
+	output        float64 // running mean of the output tokens of a call
 	// wake admits the next waiter once time alone allows it.
 	wake *time.Timer
 }
@@ -61,11 +65,7 @@ func NewLimiter(cfg LimiterConfig) *LocalLimiter {
 		cfg.MaxInFlight = DefaultMaxInFlight
 	}
 	now := time.Now()
-	l := &LocalLimiter{
-		max: cfg.MaxInFlight, output: firstOutputGuess,
-		level: concurrency{limit: cfg.MaxInFlight, max: cfg.MaxInFlight},
-		pace:  pacing{cycle: tally{since: now}},
-	}
+	l := &LocalLimiter{output: firstOutputGuess, places: places{limit: cfg.MaxInFlight, max: cfg.MaxInFlight, hold: firstHold}}
 	if cfg.RequestsPerMinute > 0 {
 		l.requests = newBucket(float64(cfg.RequestsPerMinute)/60*windowShare, requestBurst, now)
 	}
@@ -91,14 +91,14 @@ func (l *LocalLimiter) Acquire(ctx context.Context, req *Request) (Permit, error
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	estimate := EstimateInput(req)
+	cost := tally{requests: 1, input: float64(estimateInput(req))}
 	l.mu.Lock()
-	estimate += int64(l.output)
+	cost.output = l.output
 	if req.MaxOutputTokens > 0 {
-		estimate += min(int64(req.MaxOutputTokens), int64(3*l.output)) - int64(l.output)
+		cost.output = min(float64(req.MaxOutputTokens), 3*l.output)
 	}
 	l.arrivals++
-	w := &waiter{priority: req.Priority, run: string(req.Run), arrival: l.arrivals, tokens: float64(estimate)}
+	w := &waiter{priority: req.Priority, run: string(req.Run), arrival: l.arrivals, cost: cost}
 	if len(l.queue) == 0 && l.ready(w, time.Now()) <= 0 {
 		p := l.admit(w, time.Now())
 		l.mu.Unlock()
@@ -129,27 +129,36 @@ func (l *LocalLimiter) leave(w *waiter) {
 		return
 	}
 	l.inFlight--
-	l.pace.takeBack()
-	l.requests.put(1)
-	l.tokens.put(w.tokens)
+	l.places.abandoned(w.permit)
+	l.spend(tally{}.minus(w.cost), time.Now())
 	w.permit.settled = true
 	l.pump()
+}
+
+// spend counts requests and tokens, against all limits; what is given back is
+// negative.
+func (l *LocalLimiter) spend(n tally, now time.Time) {
+	l.sent = l.sent.plus(n)
+	l.requests.take(n.requests, now)
+	l.tokens.take(n.tokens(), now)
+	l.told.take(n, now)
 }
 
 // ready tells how long the waiter must still wait for time alone: 0 if not at all,
 // never if a call has to end first.
 func (l *LocalLimiter) ready(w *waiter, now time.Time) time.Duration {
-	return max(l.level.wait(l.inFlight, now), l.throttled.Sub(now), l.pace.wait(now), l.requests.wait(1, now), l.tokens.wait(w.tokens, now))
+	// A call that would have to wait very long is sent anyway, to be told so by a refusal.
+	told := min(l.told.wait(w.cost, now), DefaultMaxWait-now.Sub(l.last))
+	return max(l.places.wait(l.inFlight+l.held+l.freeing, now), l.requests.wait(1, now), l.tokens.wait(w.cost.tokens(), now), told)
 }
 
 const never = time.Duration(1<<63 - 1)
 
 func (l *LocalLimiter) admit(w *waiter, now time.Time) *permit {
 	l.inFlight++
-	l.pace.take(now)
-	l.requests.take(1, now)
-	l.tokens.take(w.tokens, now)
-	return &permit{limiter: l, tokens: w.tokens, started: now, among: l.inFlight}
+	l.last = now
+	l.spend(w.cost, now)
+	return &permit{limiter: l, cost: w.cost, started: now, countedBefore: l.counted, probe: l.places.admit()}
 }
 
 // pump admits whoever may go, in order, and sets the alarm for the next.
@@ -185,14 +194,30 @@ func (l *LocalLimiter) alarm(wait time.Duration) {
 // permit is the right to make one call.
 type permit struct {
 	limiter *LocalLimiter
-	tokens  float64
+	cost    tally // by estimate
 	started time.Time
-	// among is how many were in flight when it went out, with it.
-	among   int
-	settled bool // guarded by the limiter's mu
+	// countedBefore is what the endpoint had surely counted when the call went out,
+	// sentBefore what had been sent when the endpoint was known to have counted the call.
+	countedBefore, sentBefore tally
+	// probe is set on the one call that finds out whether a full endpoint has room.
+	probe bool
+	// accepted and settled are guarded by the limiter's mu.
+	accepted, settled bool
 }
 
-// Settle gives the slot back. A second Settle does nothing.
+// Accepted notes that there is room at the endpoint.
+func (p *permit) Accepted() {
+	l := p.limiter
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if p.settled {
+		return
+	}
+	l.took(p, l.inFlight-1, time.Now())
+	l.pump()
+}
+
+// Settle gives the place back. A second Settle does nothing.
 func (p *permit) Settle(done *Completion, err error) {
 	l := p.limiter
 	l.mu.Lock()
@@ -204,61 +229,70 @@ func (p *permit) Settle(done *Completion, err error) {
 	l.inFlight--
 	now := time.Now()
 	if done != nil {
-		l.tokens.put(p.tokens - float64(done.Usage.Total()))
 		l.output += (float64(done.Usage.OutputTokens) - l.output) / 16
-		l.accepted(p.started, now)
+		l.took(p, l.inFlight, now)
+		l.tell(p, done.Limits, now)
+		more := tally{1, float64(done.Usage.InputTokens), float64(done.Usage.OutputTokens)}.minus(p.cost)
+		l.spend(more, now)
+		l.counted = l.counted.plus(more)
+		if l.places.wasFull() {
+			l.hold(&l.freeing, freedLate)
+		}
 	} else {
 		l.failed(p, err, now)
 	}
 	l.pump()
 }
 
-func (l *LocalLimiter) accepted(started, now time.Time) {
-	wanted := len(l.queue) > 0
-	l.level.accepted(started, now, wanted && l.inFlight+1 >= l.level.limit)
-	l.pace.accepted(started, now, wanted)
-}
-
-// failed takes what an error says about the endpoint. A call that broke after it
-// was accepted keeps its estimate as spent.
-func (l *LocalLimiter) failed(p *permit, err error, now time.Time) {
-	var e *Error
-	if !errors.As(err, &e) {
-		return // the consumer stopped
-	}
-	asked := min(e.RetryAfter, DefaultMaxWait)
-	switch {
-	case refused(e):
-		l.tokens.put(p.tokens)
-		l.refused(p, asked, now)
-	case e.Kind == ErrUnreachable || e.Kind == ErrAuthentication:
-		l.tokens.put(p.tokens)
-	case e.Status >= 500:
-		l.level.pauseGrowth(now)
-		l.pace.pauseGrowth(now)
-	}
-	l.throttle(now.Add(asked))
-}
-
-// longRetry is a Retry-After that no lack of places explains: calls end sooner.
-const longRetry = 5 * time.Second
-
-// refused takes a 429, for the limit that it is about.
-func (l *LocalLimiter) refused(p *permit, asked time.Duration, now time.Time) {
-	l.pace.strike()
-	lone := p.among == 1 && l.inFlight == 0
-	rateLike := asked >= longRetry || lone || l.level.lowAgain(p.among, now) || l.pace.binds(now)
-	if l.pace.inBurst(p.started) || (rateLike && !l.level.inBurst(p.started)) {
-		l.throttle(now.Add(l.pace.refused(p.started, asked, now)))
+// took notes, once, that the endpoint took a call while so many others run.
+func (l *LocalLimiter) took(p *permit, others int, now time.Time) {
+	if p.accepted {
 		return
 	}
-	l.level.refused(p, l.inFlight, now)
+	p.accepted = true
+	p.sentBefore = l.sent
+	l.counted = l.counted.plus(p.cost)
+	binding := len(l.queue) > 0 && others+1+l.held+l.freeing >= l.places.limit
+	l.places.accepted(p, binding, others, now)
 }
 
-func (l *LocalLimiter) throttle(until time.Time) {
-	if until.After(l.throttled) {
-		l.throttled = until
+// failed takes what an error says about the endpoint. A call that broke after it was
+// accepted keeps its estimate as spent.
+func (l *LocalLimiter) failed(p *permit, err error, now time.Time) {
+	var e *Error
+	switch {
+	case !errors.As(err, &e): // the consumer stopped
+		l.places.abandoned(p)
+	case refused(e):
+		l.spend(tally{}.minus(p.cost), now)
+		p.cost, p.sentBefore = tally{}, l.sent // the endpoint has counted nothing of it, and looked just now
+		l.tell(p, e.Limits, now)
+		asked := min(e.RetryAfter, DefaultMaxWait)
+		l.places.refused(p, asked, l.inFlight+l.freeing, now)
+		l.hold(&l.held, max(asked, refusedHold))
+	case e.Kind == ErrUnreachable || e.Kind == ErrAuthentication:
+		l.spend(tally{requests: 1}.minus(p.cost), now)
+		l.places.abandoned(p)
+	default:
+		l.took(p, l.inFlight, now)
+		l.tell(p, e.Limits, now)
 	}
+}
+
+// tell takes what the answer to a call said of the endpoint's limits.
+func (l *LocalLimiter) tell(p *permit, limits *RateLimits, now time.Time) {
+	l.told.tell(limits, p.started, l.sent.minus(p.sentBefore), l.sent.minus(p.countedBefore).minus(p.cost), now)
+}
+
+// hold keeps the place of a call that has ended for a time, and counts it meanwhile.
+func (l *LocalLimiter) hold(count *int, d time.Duration) {
+	*count++
+	time.AfterFunc(d, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		*count--
+		l.pump()
+	})
 }
 
 // LimiterState is what a limiter does at one moment, for people.
@@ -268,28 +302,47 @@ type LimiterState struct {
 	// Limit is how many calls may be in flight, InFlight how many are, Waiting how
 	// many wait for their turn.
 	Limit, InFlight, Waiting int
-	// ThrottledUntil is zero where the endpoint does not hold everybody back.
+	// ThrottledUntil is until when nobody goes because the endpoint was full; zero where
+	// it is not.
 	ThrottledUntil time.Time
-	// RequestsPerMinute and TokensPerMinute are the limits kept to, published or
-	// learned; 0 where there is none.
+	// RequestsPerMinute and TokensPerMinute are the limits kept to, given or told by the
+	// endpoint; 0 where there is none.
 	RequestsPerMinute, TokensPerMinute int
+}
+
+// At gives the state as logs and dashboards have it.
+func (s LimiterState) At(now time.Time) events.BatchLimiter {
+	return events.BatchLimiter{
+		Endpoint: s.Endpoint, Limit: s.Limit, InFlight: s.InFlight, Waiting: s.Waiting,
+		RequestsPerMinute: s.RequestsPerMinute, TokensPerMinute: s.TokensPerMinute,
+		HeldBackMS: max(0, s.ThrottledUntil.Sub(now).Milliseconds()),
+	}
 }
 
 // State tells what the limiter does.
 func (l *LocalLimiter) State() LimiterState {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s := LimiterState{Limit: l.level.limit, InFlight: l.inFlight, Waiting: len(l.queue)}
-	if l.throttled.After(time.Now()) {
-		s.ThrottledUntil = l.throttled
+	s := LimiterState{Limit: l.places.limit, InFlight: l.inFlight, Waiting: len(l.queue)}
+	if l.places.shut && l.places.until.After(time.Now()) {
+		s.ThrottledUntil = l.places.until
 	}
-	rate := l.pace.rate
-	if l.requests != nil && (rate == 0 || l.requests.rate < rate) {
-		rate = l.requests.rate
-	}
-	s.RequestsPerMinute = int(rate * 60)
-	if l.tokens != nil {
-		s.TokensPerMinute = int(l.tokens.rate * 60)
-	}
+	s.RequestsPerMinute = perMinute(l.requests, &l.told.requests)
+	s.TokensPerMinute = perMinute(l.tokens, &l.told.tokens)
 	return s
+}
+
+// perMinute is the lower of a limit that was given and one that the endpoint tells; a
+// window that it does not say the length of counts as a minute.
+func perMinute(given *bucket, told *allowance) int {
+	rate := told.rate * 60
+	if rate == 0 {
+		rate = told.limit
+	}
+	if given != nil {
+		if published := given.rate * 60 / windowShare; rate == 0 || published < rate {
+			rate = published
+		}
+	}
+	return int(math.Round(rate))
 }

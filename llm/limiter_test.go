@@ -59,41 +59,59 @@ func TestLimiterServesInOrder(t *testing.T) {
 	})
 }
 
-func TestLimiterHoldsEverybodyBackForRetryAfter(t *testing.T) {
+// Proves R74: a Retry-After is for the call that got it; others go meanwhile.
+func TestARefusalHoldsNobodyElseBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := llm.NewLimiter(llm.LimiterConfig{})
 		start := time.Now()
 		acquire(t, l, llm.Request{}).Settle(nil, tooMany(7*time.Second))
-		require.Equal(t, start.Add(7*time.Second), l.State().ThrottledUntil)
 		acquire(t, l, llm.Request{}).Settle(&llm.Completion{}, nil)
-		require.GreaterOrEqual(t, time.Since(start), 7*time.Second)
-
-		start = time.Now()
-		acquire(t, l, llm.Request{}).Settle(nil, &llm.Error{Kind: llm.ErrServer, Status: 503, RetryAfter: 3 * time.Second})
-		acquire(t, l, llm.Request{})
-		require.GreaterOrEqual(t, time.Since(start), 3*time.Second, "a 503 that asks is honoured too")
+		require.Zero(t, time.Since(start))
+		require.Zero(t, l.State().ThrottledUntil)
 	})
 }
 
-// Proves R74: one cut for a burst of 429, none for 5xx.
-func TestLimiterCutsOnceForABurst(t *testing.T) {
+// Proves R74: where most calls are refused everybody waits, and then one call at a
+// time finds out whether there is room.
+func TestAFullEndpointIsAskedByOneCallAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := llm.NewLimiter(llm.LimiterConfig{})
+		start := time.Now()
+		for range 8 {
+			acquire(t, l, llm.Request{}).Settle(nil, tooMany(7*time.Second))
+		}
+		require.Equal(t, start.Add(7*time.Second), l.State().ThrottledUntil)
+		probe := acquire(t, l, llm.Request{})
+		require.Equal(t, 7*time.Second, time.Since(start))
+		second := make(chan struct{})
+		go func() {
+			acquire(t, l, llm.Request{}).Settle(&llm.Completion{}, nil)
+			close(second)
+		}()
+		synctest.Wait()
+		require.Equal(t, 1, l.State().Waiting)
+		probe.Accepted()
+		probe.Settle(&llm.Completion{}, nil)
+		<-second
+		require.Equal(t, 7*time.Second, time.Since(start).Round(time.Second))
+	})
+}
+
+// Proves R74: a burst of 429 cuts to what the endpoint took; 5xx cut nothing.
+func TestLimiterCutsToWhatTheEndpointTook(t *testing.T) {
 	l := llm.NewLimiter(llm.LimiterConfig{})
 	var permits []llm.Permit
-	for range 40 {
+	for range 60 {
 		permits = append(permits, acquire(t, l, llm.Request{}))
 	}
-	for _, p := range permits[:10] {
+	for _, p := range permits[:40] {
 		p.Settle(nil, tooMany(0))
 	}
-	require.Equal(t, 30, l.State().Limit, "what the endpoint took")
-	for _, p := range permits[10:20] {
+	require.Equal(t, 20, l.State().Limit, "what the endpoint took")
+	for _, p := range permits[40:50] {
 		p.Settle(nil, &llm.Error{Kind: llm.ErrServer, Status: 503})
 	}
-	require.Equal(t, 30, l.State().Limit)
-	for _, p := range permits[20:] {
-		p.Settle(&llm.Completion{}, nil)
-	}
-	require.Equal(t, 30, l.State().Limit)
+	require.Equal(t, 20, l.State().Limit)
 }
 
 func TestLimiterReservesTokensAndSettlesThem(t *testing.T) {
@@ -118,6 +136,80 @@ func TestLimiterReservesTokensAndSettlesThem(t *testing.T) {
 		acquire(t, l, big).Settle(nil, &llm.Error{Kind: llm.ErrBrokenStream})
 		acquire(t, l, llm.Request{}).Settle(&llm.Completion{}, nil)
 		require.Greater(t, time.Since(start), 10*time.Second, "a broken stream settles at its estimate")
+	})
+}
+
+// Proves R74: limits of input and of output that an endpoint tells are kept to apart.
+func TestLimiterKeepsToEachLimitItIsTold(t *testing.T) {
+	big := llm.Request{Messages: []events.Message{{Content: string(make([]byte, 80_000))}}} // 20,000 tokens
+	for name, c := range map[string]struct {
+		told llm.RateLimits
+		want time.Duration
+	}{
+		"room":      {llm.RateLimits{InputTokens: &llm.RateLimit{Limit: 60_000, Remaining: 40_000, Reset: 20 * time.Second}}, 0},
+		"input":     {llm.RateLimits{InputTokens: &llm.RateLimit{Limit: 60_000, Remaining: 15_000, Reset: 45 * time.Second}}, 5 * time.Second},
+		"output":    {llm.RateLimits{OutputTokens: &llm.RateLimit{Limit: 6_000, Reset: time.Minute}}, 5 * time.Second},
+		"tokens":    {llm.RateLimits{Tokens: &llm.RateLimit{Limit: 60_000, Remaining: 10_500, Reset: 50 * time.Second}}, 10 * time.Second},
+		"requests":  {llm.RateLimits{Requests: &llm.RateLimit{Limit: 60, Reset: time.Minute}}, time.Second},
+		"no reset":  {llm.RateLimits{Requests: &llm.RateLimit{Limit: 60}}, time.Second},
+		"a window":  {llm.RateLimits{Requests: &llm.RateLimit{Limit: 60, Reset: 17 * time.Second}}, 17 * time.Second},
+		"very long": {llm.RateLimits{Requests: &llm.RateLimit{Limit: 60, Reset: 100 * time.Hour}}, llm.DefaultMaxWait},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := llm.NewLimiter(llm.LimiterConfig{})
+				acquire(t, l, llm.Request{}).Settle(&llm.Completion{Limits: &c.told, Usage: events.Usage{OutputTokens: 500}}, nil)
+				start := time.Now()
+				acquire(t, l, big)
+				require.InDelta(t, c.want.Seconds(), time.Since(start).Seconds(), 0.1)
+			})
+		})
+	}
+}
+
+// Proves R74: a refusal says of the limits what replies say. Calls behind it wait until
+// there is room for them, not until the call that was refused may come again.
+func TestARefusalTellsLimits(t *testing.T) {
+	refused := func(limits llm.RateLimits) error {
+		return &llm.Error{Kind: llm.ErrRateLimited, Status: 429, RetryAfter: 40 * time.Second, Limits: &limits}
+	}
+	broken := &llm.Error{Kind: llm.ErrBrokenStream, Limits: &llm.RateLimits{Requests: &llm.RateLimit{Limit: 60, Reset: time.Minute}}}
+	for name, c := range map[string]struct {
+		err  error
+		want time.Duration
+	}{
+		"room left":       {refused(llm.RateLimits{Requests: &llm.RateLimit{Limit: 60, Remaining: 30, Reset: 30 * time.Second}}), 0},
+		"used up":         {refused(llm.RateLimits{Requests: &llm.RateLimit{Limit: 60, Reset: time.Minute}}), time.Second},
+		"a window":        {refused(llm.RateLimits{Requests: &llm.RateLimit{Limit: 60, Reset: 17 * time.Second}}), 17 * time.Second},
+		"tokens":          {refused(llm.RateLimits{Tokens: &llm.RateLimit{Limit: 6_000, Reset: time.Minute}}), 5 * time.Second},
+		"a broken stream": {broken, time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			l := llm.NewLimiter(llm.LimiterConfig{})
+			acquire(t, l, llm.Request{}).Settle(nil, c.err)
+			start := time.Now()
+			acquire(t, l, llm.Request{})
+			require.InDelta(t, c.want.Seconds(), time.Since(start).Seconds(), 0.1, name)
+		})
+	}
+}
+
+// A call that was refused counts against no limit, and what others had sent meanwhile does.
+func TestARefusedCallIsNotCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := llm.NewLimiter(llm.LimiterConfig{})
+		limits := func(remaining int64) *llm.RateLimits {
+			return &llm.RateLimits{Requests: &llm.RateLimit{Limit: 60, Remaining: remaining, Reset: time.Minute - time.Duration(remaining)*time.Second}}
+		}
+		acquire(t, l, llm.Request{}).Settle(&llm.Completion{Limits: limits(2)}, nil)
+		refused := acquire(t, l, llm.Request{})
+		acquire(t, l, llm.Request{}) // is on its way
+		refused.Settle(nil, &llm.Error{Kind: llm.ErrRateLimited, Status: 429, Limits: limits(2)})
+		start := time.Now()
+		acquire(t, l, llm.Request{})
+		require.Zero(t, time.Since(start))
+		acquire(t, l, llm.Request{})
+		require.InDelta(t, 1, time.Since(start).Seconds(), 0.1)
 	})
 }
 

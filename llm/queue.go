@@ -5,8 +5,8 @@ type waiter struct {
 	priority Priority
 	run      string // a UUID version 7: sorts by age
 	arrival  uint64
-	tokens   float64
-	index    int // in the heap
+	cost     tally // by estimate
+	index    int   // in the heap
 	// permit is set, and admitted closed, when the call may go.
 	permit   *permit
 	admitted chan struct{}

@@ -3,7 +3,6 @@ package runner
 import (
 	"sync"
 
-	"github.com/convene-run/convene/agent"
 	"github.com/convene-run/convene/events"
 )
 
@@ -19,22 +18,25 @@ type account struct {
 	mu sync.Mutex // guards what follows
 	// kept is what the last turn is expected to use, where that is known: it is kept
 	// back even where it is more than the share.
-	kept    amount
+	kept    Amount
 	tokens  ledger
 	cost    ledger
 	pending int
-	met     *agent.LimitError
-	// changed is closed, and made anew, whenever a waiting call should look again.
+	met     *events.LimitError
+	// changed is closed and replaced whenever a waiting call should look again.
 	changed chan struct{}
 }
 
-// amount is what a call may use, or has used.
-type amount struct{ tokens, costUSD float64 }
+// Amount is what a call may use, or has used.
+type Amount struct {
+	Tokens  int64
+	CostUSD float64
+}
 
-func amountOf(usage events.Usage, costUSD *float64) amount {
-	a := amount{tokens: float64(usage.Total())}
+func amountOf(usage events.Usage, costUSD *float64) Amount {
+	a := Amount{Tokens: usage.Total()}
 	if costUSD != nil {
-		a.costUSD = *costUSD
+		a.CostUSD = *costUSD
 	}
 	return a
 }
@@ -42,10 +44,14 @@ func amountOf(usage events.Usage, costUSD *float64) amount {
 // ledger counts one resource against its bound; 0 is no bound.
 type ledger struct{ bound, spent, reserved float64 }
 
+// mostKept is the part of a bound that is kept back at most: where the last turn is
+// expected to use more, ordinary work still gets its half.
+const mostKept = 0.5
+
 // fits reports whether n fits into share percent of the bound and leaves what is
 // kept.
 func (l *ledger) fits(n, share, kept float64) bool {
-	return l.bound == 0 || l.spent+l.reserved+n <= min(l.bound*share/100, l.bound-kept)
+	return l.bound == 0 || l.spent+l.reserved+n <= min(l.bound*share/100, l.bound-min(kept, l.bound*mostKept))
 }
 
 func newAccount(tokens, costUSD float64, wrapUpShare int, tokensName, costName events.Limit) *account {
@@ -56,9 +62,8 @@ func newAccount(tokens, costUSD float64, wrapUpShare int, tokensName, costName e
 }
 
 // reserve reserves in every account or in none. It reports whether it did, or the
-// bound that is met. Accounts that runs share come behind those of their own, so
-// that locks are always taken in that order.
-func reserve(n amount, wrapUp bool, accounts ...*account) (bool, error) {
+// bound that is met. Locks are always taken in the order of dispatch and run.
+func reserve(n Amount, wrapUp bool, accounts ...*account) (bool, error) {
 	for _, a := range accounts {
 		if a == nil {
 			continue
@@ -71,8 +76,8 @@ func reserve(n amount, wrapUp bool, accounts ...*account) (bool, error) {
 	}
 	for _, a := range accounts {
 		if a != nil {
-			a.tokens.reserved += n.tokens
-			a.cost.reserved += n.costUSD
+			a.tokens.reserved += float64(n.Tokens)
+			a.cost.reserved += n.CostUSD
 			a.pending++
 		}
 	}
@@ -80,42 +85,52 @@ func reserve(n amount, wrapUp bool, accounts ...*account) (bool, error) {
 }
 
 // has reports whether there is room, or the bound that is met. The caller holds mu.
-func (a *account) has(n amount, wrapUp bool) (bool, error) {
+func (a *account) has(n Amount, wrapUp bool) (bool, error) {
 	share, kept := a.share, a.kept
 	if wrapUp {
-		share, kept = 100, amount{}
+		share, kept = 100, Amount{}
 	}
-	tokens, cost := a.tokens.fits(n.tokens, share, kept.tokens), a.cost.fits(n.costUSD, share, kept.costUSD)
+	tokens, cost := a.tokens.fits(float64(n.Tokens), share, float64(kept.Tokens)), a.cost.fits(n.CostUSD, share, kept.CostUSD)
 	switch {
 	case tokens && cost:
 		return true, nil
 	case a.pending > 0:
 		return false, nil
 	case !tokens:
-		a.met = &agent.LimitError{Limit: a.tokensName, Value: a.tokens.bound, Used: a.tokens.spent}
+		a.met = a.tokens.refusal(a.tokensName, float64(n.Tokens), a.share, float64(a.kept.Tokens))
 	default:
-		a.met = &agent.LimitError{Limit: a.costName, Value: a.cost.bound, Used: a.cost.spent}
+		a.met = a.cost.refusal(a.costName, n.CostUSD, a.share, a.kept.CostUSD)
 	}
 	return false, a.met
 }
 
+// refusal is the error of a call that may use n, with the bound that would have admitted
+// it.
+func (l *ledger) refusal(name events.Limit, n, share, kept float64) *events.LimitError {
+	used := l.spent + n
+	return &events.LimitError{
+		Limit: name, Value: l.bound, Used: l.spent,
+		Suffices: max(used*100/share, min(used+kept, used/mostKept)),
+	}
+}
+
 // settle gives a reservation back and counts what was spent of it.
-func (a *account) settle(reserved, spent amount) {
+func (a *account) settle(reserved, spent Amount) {
 	if a == nil {
 		return
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.pending--
-	a.tokens.reserved -= reserved.tokens
-	a.cost.reserved -= reserved.costUSD
-	a.tokens.spent += spent.tokens
-	a.cost.spent += spent.costUSD
+	a.tokens.reserved -= float64(reserved.Tokens)
+	a.cost.reserved -= reserved.CostUSD
+	a.tokens.spent += float64(spent.Tokens)
+	a.cost.spent += spent.CostUSD
 	a.tell()
 }
 
 // keep changes what is kept back for the last turn.
-func (a *account) keep(n amount) {
+func (a *account) keep(n Amount) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.kept = n
@@ -126,8 +141,15 @@ func (a *account) spend(usage events.Usage, costUSD *float64) {
 	n := amountOf(usage, costUSD)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.tokens.spent += n.tokens
-	a.cost.spent += n.costUSD
+	a.tokens.spent += float64(n.Tokens)
+	a.cost.spent += n.CostUSD
+}
+
+// untouched reports whether nothing was spent yet, or is about to be.
+func (a *account) untouched() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.tokens.spent == 0 && a.pending == 0
 }
 
 func (a *account) wake() {
@@ -144,9 +166,6 @@ func (a *account) tell() {
 
 // news gives a channel that ends when there is something new.
 func (a *account) news() <-chan struct{} {
-	if a == nil {
-		return nil
-	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.changed

@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/convene-run/convene/events"
-	"github.com/convene-run/convene/llm/sim"
+	"github.com/convene-run/convene/internal/race"
+	"github.com/convene-run/convene/internal/sim"
 	"github.com/convene-run/convene/runner"
 )
 
@@ -35,8 +36,9 @@ func TestStopAnywhere(t *testing.T) {
 		require.NoError(t, err)
 		whole := ended(t, log, run)
 		_, document, _ := picture(t, log, run.Key())
-		for seq := events.Seq(1); int(seq) < len(whole.envs); seq += 7 {
-			for name, stop := range map[string]func(*runner.Run){"stop": (*runner.Run).Stop, "suspend": (*runner.Run).Suspend} {
+		from, step := race.Every(3, 1)
+		for seq := events.Seq(from); int(seq) < len(whole.envs); seq += events.Seq(7 * step) {
+			for name, stop := range map[string]func(*runner.Run){"stop": (*runner.Run).Halt, "suspend": (*runner.Run).Suspend} {
 				where := fmt.Sprintf("early=%v %s at %d", early, name, seq)
 				log, client := events.NewMemory(), &counting{Client: sim.New(options)}
 				run, err := newRunner(t, log, client).Start(t.Context(), job)
@@ -47,7 +49,7 @@ func TestStopAnywhere(t *testing.T) {
 					require.Equal(t, events.StatusSuspended, p.Status, where)
 					require.Equal(t, events.KindRunSuspended, p.envs[len(p.envs)-1].Data.Kind(), where)
 					require.Less(t, rounds, 3, where)
-					resumed, err := newRunner(t, log, client).Resume(t.Context(), "", string(run.ID()))
+					resumed, err := newRunner(t, log, client).Resume(t.Context(), "", run.ID(), runner.Terms{})
 					require.NoError(t, err, where)
 					p = parked(t, log, resumed)
 				}
@@ -75,7 +77,7 @@ func TestCancelAnywhere(t *testing.T) {
 		at(t, run, seq, func() {
 			asked = true
 			if seq%3 == 0 {
-				_ = r.Cancel(context.Background(), "", string(run.ID()), "enough") // it may be over by now
+				_ = r.Cancel(context.Background(), "", run.ID(), "enough") // it may be over by now
 			} else {
 				_ = run.Cancel("enough")
 			}
@@ -92,7 +94,7 @@ func TestCancelAnywhere(t *testing.T) {
 			switch env.Data.Kind() {
 			case events.KindRunCancelled:
 				cancelledAt = i
-			case events.KindModelCalled, events.KindAgentFinished, events.KindWorkflowFinished:
+			case events.KindModelCalled, events.KindModelCallFailed, events.KindAgentFinished, events.KindWorkflowFinished:
 			default:
 				require.Equal(t, -1, cancelledAt, "%s after run_cancelled", env.Data.Kind())
 			}

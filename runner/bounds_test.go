@@ -15,6 +15,7 @@ import (
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/llm/llmtest"
+	"github.com/convene-run/convene/prices"
 	"github.com/convene-run/convene/runner"
 	"github.com/convene-run/convene/team"
 )
@@ -22,30 +23,31 @@ import (
 // boundTests has a test for every bound of a run: one run that stands just below
 // it, one at it or over it.
 var boundTests = map[events.Limit]func(*testing.T){
-	team.LimitMaxTasks:              testMaxTasks,
-	team.LimitMaxTaskBytes:          testMaxTaskBytes,
-	team.LimitMaxFacilitatorTurns:   testMaxFacilitatorTurns,
-	team.LimitMaxSpecialistTurns:    testMaxSpecialistTurns,
-	team.LimitMaxDispatches:         testMaxDispatches,
-	team.LimitMaxParallelDispatches: testMaxParallelDispatches,
-	team.LimitMaxToolCallsPerTurn:   testMaxToolCallsPerTurn,
-	team.LimitMaxEntryBytes:         testMaxEntryBytes,
-	team.LimitMaxDocumentBytes:      testMaxDocumentBytes,
-	team.LimitMaxEntries:            testMaxEntries,
-	team.LimitMaxReplyBytes:         testMaxReplyBytes,
-	team.LimitMaxEmptyReplies:       testMaxEmptyReplies,
-	team.LimitMaxToolResultBytes:    testMaxToolResultBytes,
-	team.LimitMaxReadChars:          testMaxReadChars,
-	team.LimitMaxTokens:             testMaxTokens,
-	team.LimitMaxCostUSD:            testMaxCostUSD,
-	team.LimitMaxSpecialistTokens:   testMaxSpecialistTokens,
-	team.LimitMaxSpecialistCostUSD:  testMaxSpecialistCostUSD,
-	team.LimitMaxTime:               testMaxTime,
-	team.LimitSpecialistTimeout:     testSpecialistTimeout,
-	team.LimitSilenceNotice:         testSilenceNotice,
-	team.LimitSilenceSlow:           testSilenceSlow,
-	team.LimitSilenceTimeout:        testSilenceTimeout,
-	team.LimitWrapUpShare:           testWrapUpShare,
+	events.LimitMaxTasks:              testMaxTasks,
+	events.LimitMaxTaskChars:          testMaxTaskChars,
+	events.LimitMaxFacilitatorTurns:   testMaxFacilitatorTurns,
+	events.LimitMaxSpecialistTurns:    testMaxSpecialistTurns,
+	events.LimitMaxDispatches:         testMaxDispatches,
+	events.LimitMaxParallelDispatches: testMaxParallelDispatches,
+	events.LimitMaxToolCallsPerTurn:   testMaxToolCallsPerTurn,
+	events.LimitMaxEntryChars:         testMaxEntryChars,
+	events.LimitMaxDocumentChars:      testMaxDocumentChars,
+	events.LimitMaxEntries:            testMaxEntries,
+	events.LimitMaxReplyChars:         testMaxReplyChars,
+	events.LimitMaxEmptyReplies:       testMaxEmptyReplies,
+	events.LimitMaxToolResultChars:    testMaxToolResultChars,
+	events.LimitMaxReadChars:          testMaxReadChars,
+	events.LimitMaxTokens:             testMaxTokens,
+	events.LimitMaxCostUSD:            testMaxCostUSD,
+	events.LimitMaxSpecialistTokens:   testMaxSpecialistTokens,
+	events.LimitMaxSpecialistCostUSD:  testMaxSpecialistCostUSD,
+	events.LimitMaxTime:               testMaxTime,
+	events.LimitSpecialistTimeout:     testSpecialistTimeout,
+	events.LimitToolTimeout:           testToolTimeout,
+	events.LimitSilenceNotice:         testSilenceNotice,
+	events.LimitSilenceSlow:           testSilenceSlow,
+	events.LimitSilenceTimeout:        testSilenceTimeout,
+	events.LimitWrapUpShare:           testWrapUpShare,
 }
 
 // Proves R8, R23, R74: every bound of a run holds, says so in the log, and is
@@ -72,16 +74,16 @@ func testMaxTasks(t *testing.T) {
 		llmtest.Calls("", dispatch("alpha", 1, 2)), llmtest.Says("Done"),
 	)), pair(limit))
 	require.Equal(t, events.StatusCompleted, over.Status, over.Reason)
-	e := over.met(t, team.LimitMaxTasks)
+	e := over.met(t, events.LimitMaxTasks)
 	require.InDelta(t, 3, e.Used, 0)
 	require.Contains(t, over.results("create_tasks")[0], "Create at most 2")
 	require.Len(t, over.Tasks, 2)
 }
 
-func testMaxTaskBytes(t *testing.T) {
-	limit := func(l *team.Limits) { l.MaxTaskBytes = 64 }
-	ask := func(bytes int) events.ToolCall {
-		return llmtest.Call("create_tasks", args{"tasks": []args{{"text": strings.Repeat("x", bytes), "assigned_to": "alpha"}}})
+func testMaxTaskChars(t *testing.T) {
+	limit := func(l *team.Limits) { l.MaxTaskChars = 64 }
+	ask := func(chars int) events.ToolCall {
+		return llmtest.Call("create_tasks", args{"tasks": []args{{"text": strings.Repeat("é", chars), "assigned_to": "alpha"}}})
 	}
 	work := llmtest.Agent(alpha, llmtest.Calls("", write("a", "A"), complete(1)), llmtest.Says("Did it"))
 	play(t, llmtest.Script(t, work, llmtest.Agent(boss,
@@ -92,8 +94,8 @@ func testMaxTaskBytes(t *testing.T) {
 		llmtest.Calls("", ask(65)), llmtest.Calls("", ask(64)), llmtest.Calls("", dispatch("alpha", 1)), llmtest.Says("Done"),
 	)), pair(limit))
 	require.Equal(t, events.StatusCompleted, over.Status, over.Reason)
-	require.InDelta(t, 65, over.met(t, team.LimitMaxTaskBytes).Used, 0)
-	require.Contains(t, over.results("create_tasks")[0], "65 bytes")
+	require.InDelta(t, 65, over.met(t, events.LimitMaxTaskChars).Used, 0)
+	require.Contains(t, over.results("create_tasks")[0], "65 characters")
 }
 
 // ordinary are the turns of a run of one task, three of the facilitator's and two
@@ -110,9 +112,9 @@ func testMaxFacilitatorTurns(t *testing.T) {
 
 	script := llmtest.Script(t, ordinary()...)
 	over := play(t, script, pair(func(l *team.Limits) { l.MaxFacilitatorTurns = 3 }))
-	over.met(t, team.LimitMaxFacilitatorTurns)
+	over.met(t, events.LimitMaxFacilitatorTurns)
 	require.Equal(t, events.StatusDegraded, over.Status)
-	require.Equal(t, team.LimitMaxFacilitatorTurns, over.Limit)
+	require.Equal(t, events.LimitMaxFacilitatorTurns, over.Limit)
 	require.Equal(t, "Done", over.Answer)
 	wrappedUp(t, script)
 }
@@ -140,7 +142,7 @@ func testMaxSpecialistTurns(t *testing.T) {
 			llmtest.Says("It is not done"), llmtest.Says("It is still not done")),
 		llmtest.Agent(alpha, llmtest.Calls("", write("a", "A"))),
 	), pair(func(l *team.Limits) { l.MaxSpecialistTurns = 1 }))
-	over.met(t, team.LimitMaxSpecialistTurns)
+	over.met(t, events.LimitMaxSpecialistTurns)
 	require.Equal(t, []events.Outcome{events.OutcomeLimit}, over.outcomes())
 	require.Contains(t, over.results("call_alpha")[0], "max_specialist_turns")
 	require.Equal(t, events.StatusDegraded, over.Status)
@@ -157,7 +159,7 @@ func testMaxDispatches(t *testing.T) {
 			llmtest.Says("Half"), llmtest.Says("Half of it")),
 		llmtest.Agent(alpha, llmtest.Calls("", write("a", "A"), complete(1)), llmtest.Says("Did it")),
 	), pair(limit))
-	require.InDelta(t, 2, over.met(t, team.LimitMaxDispatches).Used, 0)
+	require.InDelta(t, 2, over.met(t, events.LimitMaxDispatches).Used, 0)
 	require.Contains(t, over.results("call_beta")[0], "dispatches")
 	require.Equal(t, events.StatusDegraded, over.Status)
 	require.Equal(t, []events.TaskID{2}, over.MissingTasks)
@@ -185,13 +187,17 @@ func (m *meter) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Delta
 func testMaxParallelDispatches(t *testing.T) {
 	for _, bound := range []int{1, 2, 3} {
 		synctest.Test(t, func(t *testing.T) {
+			works := func(task int) []llmtest.Step {
+				return []llmtest.Step{llmtest.Calls("", write("a", "A"), complete(task)).After(time.Second), llmtest.Says("Did it").After(time.Second)}
+			}
 			m := &meter{Client: llmtest.Script(t,
-				llmtest.Agent(boss, llmtest.Calls("", create("alpha", "alpha", "beta")),
-					llmtest.Calls("", dispatch("alpha", 1), dispatch("alpha", 2), dispatch("beta", 3)), llmtest.Says("Done")),
-				llmtest.Agent(alpha, llmtest.Says("Did it").After(time.Second), llmtest.Says("Did it").After(time.Second)),
-				llmtest.Agent(beta, llmtest.Says("Did it").After(time.Second)),
+				llmtest.Agent(boss, llmtest.Calls("", create("alpha", "beta", "gamma")),
+					llmtest.Calls("", dispatch("alpha", 1), dispatch("beta", 2), dispatch("gamma", 3)), llmtest.Says("Done")),
+				llmtest.Agent(alpha, works(1)...), llmtest.Agent(beta, works(2)...), llmtest.Agent("You are Gamma", works(3)...),
 			)}
-			p := play(t, m, pair(func(l *team.Limits) { l.MaxParallelDispatches = bound }))
+			tm := pair(func(l *team.Limits) { l.MaxParallelDispatches = bound })
+			tm.Specialists = append(tm.Specialists, team.Specialist{ID: "gamma", Description: "Knows the rest.", Prompt: "Write about the rest."})
+			p := play(t, m, tm)
 			p.completed(t) // those over the bound wait, and nothing is refused
 			require.EqualValues(t, bound, m.most.Load())
 		})
@@ -206,7 +212,7 @@ func testMaxToolCallsPerTurn(t *testing.T) {
 		llmtest.Agent(alpha, llmtest.Calls("", write("a", "A"), write("a", "B"), complete(1)), llmtest.Calls("", complete(1)), llmtest.Says("Did it")),
 	), pair(limit))
 	require.Equal(t, events.StatusCompleted, over.Status, over.Reason)
-	require.InDelta(t, 3, over.met(t, team.LimitMaxToolCallsPerTurn).Used, 0)
+	require.InDelta(t, 3, over.met(t, events.LimitMaxToolCallsPerTurn).Used, 0)
 	require.Contains(t, over.results("complete_task")[0], "at most 2 tools")
 }
 
@@ -221,21 +227,21 @@ func writes(t *testing.T, limit func(*team.Limits), contents ...string) played {
 		llmtest.Agent(alpha, llmtest.Calls("", append(calls, complete(1))...), llmtest.Says("Did it"))), pair(limit))
 }
 
-func testMaxEntryBytes(t *testing.T) {
-	limit := func(l *team.Limits) { l.MaxEntryBytes = 256 }
+func testMaxEntryChars(t *testing.T) {
+	limit := func(l *team.Limits) { l.MaxEntryChars = 256 }
 	writes(t, limit, strings.Repeat("x", 256)).completed(t)
 	over := writes(t, limit, strings.Repeat("x", 257), "short")
 	require.Equal(t, events.StatusCompleted, over.Status, over.Reason)
-	require.InDelta(t, 257, over.met(t, team.LimitMaxEntryBytes).Used, 0)
+	require.InDelta(t, 257, over.met(t, events.LimitMaxEntryChars).Used, 0)
 	require.Contains(t, over.results("write_section")[0], "Write a shorter text")
 	require.Contains(t, over.Document, "short")
 }
 
-func testMaxDocumentBytes(t *testing.T) {
-	limit := func(l *team.Limits) { l.MaxDocumentBytes = 1024 }
+func testMaxDocumentChars(t *testing.T) {
+	limit := func(l *team.Limits) { l.MaxDocumentChars = 1024 }
 	writes(t, limit, strings.Repeat("x", 1000), strings.Repeat("y", 24)).completed(t)
 	over := writes(t, limit, strings.Repeat("x", 1000), strings.Repeat("y", 25))
-	require.InDelta(t, 1025, over.met(t, team.LimitMaxDocumentBytes).Used, 0)
+	require.InDelta(t, 1025, over.met(t, events.LimitMaxDocumentChars).Used, 0)
 	require.Contains(t, over.results("write_section")[1], "Finish with what the document holds")
 	require.NotContains(t, over.Document, "y")
 }
@@ -244,25 +250,29 @@ func testMaxEntries(t *testing.T) {
 	limit := func(l *team.Limits) { l.MaxEntries = 2 }
 	writes(t, limit, "one", "two").completed(t)
 	over := writes(t, limit, "one", "two", "three")
-	require.InDelta(t, 3, over.met(t, team.LimitMaxEntries).Used, 0)
+	require.InDelta(t, 3, over.met(t, events.LimitMaxEntries).Used, 0)
 	require.NotContains(t, over.Document, "three")
 }
 
-func testMaxReplyBytes(t *testing.T) {
-	limit := func(l *team.Limits) { l.MaxReplyBytes = 1024 }
-	summary := func(bytes int) llmtest.Part {
-		return llmtest.Agent(alpha, llmtest.Calls("", write("a", "A"), complete(1)), llmtest.Says(strings.Repeat("x", bytes)))
+func testMaxReplyChars(t *testing.T) {
+	limit := func(l *team.Limits) { l.MaxReplyChars = 1024 }
+	summary := func(chars ...int) llmtest.Part {
+		steps := []llmtest.Step{llmtest.Calls("", write("a", "A"), complete(1))}
+		for _, n := range chars {
+			steps = append(steps, llmtest.Says(strings.Repeat("é", n)))
+		}
+		return llmtest.Agent(alpha, steps...)
 	}
 	play(t, llmtest.Script(t, ordinary()[0], summary(1024)), pair(limit)).completed(t)
-	over := play(t, llmtest.Script(t, ordinary()[0], summary(1025)), pair(limit))
+	over := play(t, llmtest.Script(t, ordinary()[0], summary(1025, 1025)), pair(limit))
 	require.Equal(t, []events.Outcome{events.OutcomeLimit}, over.outcomes())
-	require.InDelta(t, 1025, over.met(t, team.LimitMaxReplyBytes).Used, 0)
+	require.InDelta(t, 1025, over.met(t, events.LimitMaxReplyChars).Used, 0)
 	require.Equal(t, "Done", over.Answer)
 
 	t.Run("facilitator", func(t *testing.T) {
 		over := play(t, llmtest.Script(t, ordinary()[1], llmtest.Agent(boss, llmtest.Calls("", create("alpha")),
-			llmtest.Calls("", dispatch("alpha", 1)), llmtest.Says(strings.Repeat("x", 2000)))), pair(limit))
-		over.met(t, team.LimitMaxReplyBytes)
+			llmtest.Calls("", dispatch("alpha", 1)), llmtest.Says(strings.Repeat("x", 2000)), llmtest.Says(strings.Repeat("x", 2000)))), pair(limit))
+		over.met(t, events.LimitMaxReplyChars)
 		require.Equal(t, events.StatusDegraded, over.Status)
 		require.True(t, over.Fallback, "the document is the answer")
 		require.Contains(t, over.Answer, "A")
@@ -281,42 +291,42 @@ func testMaxEmptyReplies(t *testing.T) {
 		llmtest.Agent(boss, llmtest.Calls("", create("alpha")), llmtest.Calls("", dispatch("alpha", 1)),
 			llmtest.Says("It is not done"), llmtest.Says("It is still not done")),
 		llmtest.Agent(alpha, empty, llmtest.Says(" \n"))), pair(limit))
-	over.met(t, team.LimitMaxEmptyReplies)
+	over.met(t, events.LimitMaxEmptyReplies)
 	require.Equal(t, []events.Outcome{events.OutcomeLimit}, over.outcomes())
 	require.Equal(t, []events.TaskID{1}, over.MissingTasks)
 
 	t.Run("facilitator", func(t *testing.T) {
 		over := play(t, llmtest.Script(t, ordinary()[1],
 			llmtest.Agent(boss, llmtest.Calls("", create("alpha")), llmtest.Calls("", dispatch("alpha", 1)), empty, empty)), pair(limit))
-		over.met(t, team.LimitMaxEmptyReplies)
+		over.met(t, events.LimitMaxEmptyReplies)
 		require.Equal(t, events.StatusDegraded, over.Status)
 		require.True(t, over.Fallback)
 	})
 }
 
-func testMaxToolResultBytes(t *testing.T) {
-	limit := func(l *team.Limits) { l.MaxToolResultBytes = 1024 }
-	summary := func(bytes int) llmtest.Part {
-		return llmtest.Agent(alpha, llmtest.Calls("", write("a", "A"), complete(1)), llmtest.Says(strings.Repeat("x", bytes)))
+func testMaxToolResultChars(t *testing.T) {
+	limit := func(l *team.Limits) { l.MaxToolResultChars = 1024 }
+	summary := func(chars int) llmtest.Part {
+		return llmtest.Agent(alpha, llmtest.Calls("", write("a", "A"), complete(1)), llmtest.Says(strings.Repeat("é", chars)))
 	}
 	play(t, llmtest.Script(t, ordinary()[0], summary(1024)), pair(limit)).completed(t)
 
 	over := play(t, llmtest.Script(t, ordinary()[0], summary(1025)), pair(limit))
 	require.Equal(t, events.StatusCompleted, over.Status, over.Reason)
-	require.InDelta(t, 1025, over.met(t, team.LimitMaxToolResultBytes).Used, 0)
-	require.Contains(t, over.results("call_alpha")[0], "1024 of 1025 bytes")
-	require.Len(t, over.of(events.KindAgentMessage)[0].Data.(events.AgentMessage).Content, 1025, "the log has it whole")
+	require.InDelta(t, 1025, over.met(t, events.LimitMaxToolResultChars).Used, 0)
+	require.Contains(t, over.results("call_alpha")[0], "1024 of 1025 characters")
+	require.Len(t, over.of(events.KindAgentMessage)[0].Data.(events.AgentMessage).Content, 2*1025, "the log has it whole")
 
 	t.Run("own tool", func(t *testing.T) {
 		over := play(t, llmtest.Script(t,
 			llmtest.Agent(boss, llmtest.Calls("", create("alpha"), llmtest.Call("create_tasks", args{"tasks": []args{
 				{"text": strings.Repeat("x", 3000), "assigned_to": "beta"},
 			}})), llmtest.Calls("", dispatch("alpha", 1)), llmtest.Says("Half"), llmtest.Says("Half of it")),
-			llmtest.Agent(alpha, llmtest.Calls("", llmtest.Call("read_tasks", args{})), llmtest.Says("Did it")),
+			llmtest.Agent(alpha, llmtest.Calls("", llmtest.Call("read_tasks", args{}), write("a", "A")), llmtest.Says("Did it")),
 		), pair(limit))
-		over.met(t, team.LimitMaxToolResultBytes)
+		over.met(t, events.LimitMaxToolResultChars)
 		require.LessOrEqual(t, len(over.results("read_tasks")[0]), 1100)
-		require.Contains(t, over.results("read_tasks")[0], "bytes shown]")
+		require.Contains(t, over.results("read_tasks")[0], "characters shown]")
 	})
 }
 
@@ -350,9 +360,9 @@ func spending(t *testing.T, tokens int64, limit func(*team.Limits)) (played, *ll
 	script := llmtest.Script(t, ordinary()[0], llmtest.Agent(alpha,
 		llmtest.Calls("", write("a", "A"), complete(1)),
 		llmtest.Says("Did it").Using(events.Usage{InputTokens: tokens - 100, OutputTokens: 100})))
-	prices, err := llm.ParsePrices([]byte(`{"models":{"sim/sim":{"input":10,"output":10}}}`))
+	table, err := prices.Parse([]byte(`{"models":{"sim/sim":{"input":10,"output":10}}}`))
 	require.NoError(t, err)
-	config := runner.Config{Log: events.NewMemory(), Models: oneClient{script}, Prices: prices}
+	config := runner.Config{Log: events.NewMemory(), Models: oneClient{script}, Prices: table}
 	return playWith(t, config, pair(limit)), script
 }
 
@@ -361,9 +371,9 @@ func testMaxTokens(t *testing.T) {
 	below, _ := spending(t, 30_000, limit)
 	below.completed(t)
 	over, script := spending(t, 34_000, limit)
-	over.met(t, team.LimitMaxTokens)
+	over.met(t, events.LimitMaxTokens)
 	require.Equal(t, events.StatusDegraded, over.Status)
-	require.Equal(t, team.LimitMaxTokens, over.Limit)
+	require.Equal(t, events.LimitMaxTokens, over.Limit)
 	require.Equal(t, "Done", over.Answer, "there was enough left for the last turn")
 	wrappedUp(t, script)
 
@@ -372,9 +382,9 @@ func testMaxTokens(t *testing.T) {
 			llmtest.Agent(boss, llmtest.Calls("", create("alpha")), llmtest.Calls("", dispatch("alpha", 1))),
 			llmtest.Agent(alpha, llmtest.Calls("", write("a", "A"), complete(1)), llmtest.Says("Did it").Using(events.Usage{InputTokens: 50_000})))
 		over := play(t, script, pair(limit))
-		over.met(t, team.LimitMaxTokens)
+		over.met(t, events.LimitMaxTokens)
 		require.Equal(t, events.StatusDegraded, over.Status)
-		require.Equal(t, team.LimitMaxTokens, over.Limit)
+		require.Equal(t, events.LimitMaxTokens, over.Limit)
 		require.True(t, over.Fallback, "the document is the answer")
 		require.LessOrEqual(t, over.ModelCalls, 4)
 	})
@@ -386,9 +396,9 @@ func testMaxCostUSD(t *testing.T) {
 	below.completed(t)
 	require.NotNil(t, below.CostUSD)
 	over, script := spending(t, 34_000, limit)
-	over.met(t, team.LimitMaxCostUSD)
+	over.met(t, events.LimitMaxCostUSD)
 	require.Equal(t, events.StatusDegraded, over.Status)
-	require.Equal(t, team.LimitMaxCostUSD, over.Limit)
+	require.Equal(t, events.LimitMaxCostUSD, over.Limit)
 	require.Equal(t, "Done", over.Answer)
 	wrappedUp(t, script)
 
@@ -414,22 +424,22 @@ func dear(t *testing.T, tokens int64, limit func(*team.Limits), finished bool) p
 	if finished {
 		parts = []llmtest.Part{ordinary()[0], llmtest.Agent(alpha, first, llmtest.Calls("", complete(1)), llmtest.Says("Did it"))}
 	}
-	prices, err := llm.ParsePrices([]byte(`{"models":{"sim/sim":{"input":10,"output":10}}}`))
+	table, err := prices.Parse([]byte(`{"models":{"sim/sim":{"input":10,"output":10}}}`))
 	require.NoError(t, err)
-	config := runner.Config{Log: events.NewMemory(), Models: oneClient{llmtest.Script(t, parts...)}, Prices: prices}
+	config := runner.Config{Log: events.NewMemory(), Models: oneClient{llmtest.Script(t, parts...)}, Prices: table}
 	return playWith(t, config, pair(limit))
 }
 
 func testMaxSpecialistTokens(t *testing.T) {
 	limit := func(l *team.Limits) { l.MaxSpecialistTokens = 40_000 }
 	dear(t, 30_000, limit, true).completed(t)
-	specialistEnds(t, dear(t, 40_000, limit, false), team.LimitMaxSpecialistTokens)
+	specialistEnds(t, dear(t, 40_000, limit, false), events.LimitMaxSpecialistTokens)
 }
 
 func testMaxSpecialistCostUSD(t *testing.T) {
 	limit := func(l *team.Limits) { l.MaxSpecialistCostUSD = 0.4 } // 40,000 tokens at 10 USD a million
 	dear(t, 30_000, limit, true).completed(t)
-	specialistEnds(t, dear(t, 40_000, limit, false), team.LimitMaxSpecialistCostUSD)
+	specialistEnds(t, dear(t, 40_000, limit, false), events.LimitMaxSpecialistCostUSD)
 }
 
 // specialistEnds proves that the bound ended the specialist and not the run.
@@ -456,7 +466,7 @@ func testWrapUpShare(t *testing.T) {
 	below, _ := spending(t, 20_000, limit(30))
 	below.completed(t)
 	over, script := spending(t, 20_000, limit(50)) // ordinary turns may use half
-	over.met(t, team.LimitMaxTokens)
+	over.met(t, events.LimitMaxTokens)
 	require.Equal(t, "Done", over.Answer)
 	wrappedUp(t, script)
 }
@@ -490,9 +500,9 @@ func testMaxTime(t *testing.T) {
 	below.completed(t)
 
 	over, script := slow(t, halves(120*time.Second), times{time.Second}, limit, nil)
-	over.met(t, team.LimitMaxTime)
+	over.met(t, events.LimitMaxTime)
 	require.Equal(t, events.StatusDegraded, over.Status)
-	require.Equal(t, team.LimitMaxTime, over.Limit)
+	require.Equal(t, events.LimitMaxTime, over.Limit)
 	require.Equal(t, []events.Outcome{events.OutcomeLimit}, over.outcomes())
 	require.Equal(t, "Done", over.Answer, "the share kept for it is enough for the last turn")
 	require.InDelta(t, 91, over.Driven.Seconds(), 2)
@@ -500,7 +510,7 @@ func testMaxTime(t *testing.T) {
 
 	t.Run("the last turn too slow", func(t *testing.T) {
 		over, _ := slow(t, halves(120*time.Second), times{time.Minute}, limit, nil)
-		over.met(t, team.LimitMaxTime)
+		over.met(t, events.LimitMaxTime)
 		require.True(t, over.Fallback)
 		require.Contains(t, over.Answer, "A")
 		require.InDelta(t, 100, over.Driven.Seconds(), 2)
@@ -512,7 +522,7 @@ func testSpecialistTimeout(t *testing.T) {
 	below, _ := slow(t, halves(56*time.Second), times{0}, limit, nil)
 	below.completed(t)
 	over, _ := slow(t, halves(64*time.Second), times{0, 0}, limit, nil)
-	over.met(t, team.LimitSpecialistTimeout)
+	over.met(t, events.LimitSpecialistTimeout)
 	require.Equal(t, []events.Outcome{events.OutcomeTimedOut}, over.outcomes())
 	require.Equal(t, events.StatusDegraded, over.Status)
 	require.Equal(t, []events.TaskID{1}, over.MissingTasks)
@@ -526,7 +536,7 @@ func testSilenceTimeout(t *testing.T) {
 	below, _ := slow(t, halves(36*time.Second), times{0}, limit, nil)
 	below.completed(t)
 	over, _ := slow(t, times{23 * time.Second}, times{0, 0}, limit, nil)
-	over.met(t, team.LimitSilenceTimeout)
+	over.met(t, events.LimitSilenceTimeout)
 	require.Equal(t, []events.Outcome{events.OutcomeTimedOut}, over.outcomes())
 	require.Equal(t, events.StatusDegraded, over.Status)
 	require.Contains(t, over.results("call_alpha")[0], "silence_timeout")

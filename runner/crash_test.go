@@ -6,57 +6,37 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/events/eventstest"
+	"github.com/convene-run/convene/internal/race"
+	"github.com/convene-run/convene/internal/sim"
 	"github.com/convene-run/convene/llm"
-	"github.com/convene-run/convene/llm/sim"
 	"github.com/convene-run/convene/runner"
 	"github.com/convene-run/convene/thread"
 )
 
 var errDied = errors.New("the process died here")
 
-// dying is a log whose process dies at its nth append: before the events are
-// durable, or right after.
-type dying struct {
-	events.Log
-	at    int
-	after bool
-	mu    sync.Mutex
-	// appends are those so far, logged the model calls in them.
-	appends int
-	logged  int64
-	dead    bool
+// dying gives a log in memory whose process dies at its nth append, 0 for never: before
+// the events are durable, or right after. What outlives it is the log within.
+func dying(at int, after bool) *eventstest.Failpoint {
+	if at == 0 {
+		return eventstest.NewFailpoint(events.NewMemory(), func(eventstest.Point) error { return nil })
+	}
+	return eventstest.NewFailpoint(events.NewMemory(), eventstest.FailAt(eventstest.Point{Append: at, After: after}, errDied))
 }
 
-func (d *dying) Append(ctx context.Context, key events.ThreadKey, epoch events.Epoch, after events.Seq, envs []events.Envelope) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.dead {
-		return errDied
-	}
-	d.appends++
-	die := d.appends == d.at
-	if !die || d.after {
-		if err := d.Log.Append(ctx, key, epoch, after, envs); err != nil {
-			return err
-		}
-		for _, env := range envs {
-			if env.Data.Kind() == events.KindModelCalled {
-				d.logged++
-			}
-		}
-	}
-	if die {
-		d.dead = true
-		return errDied
-	}
-	return nil
+// modelCalls counts the calls that a thread tells of.
+func modelCalls(t testing.TB, log events.Reader, key events.ThreadKey) int64 {
+	t.Helper()
+	called, err := log.Read(context.Background(), key, 0, 0, events.KindModelCalled)
+	require.NoError(t, err)
+	return int64(len(called))
 }
 
 // counting counts the calls that a client is asked for.
@@ -91,17 +71,26 @@ func picture(t testing.TB, log events.Log, key events.ThreadKey) (tasks []events
 // Proves R73: a process that dies before or after any append loses nothing,
 // doubles nothing and repeats only the calls that were in flight.
 func TestResumeAfterDeathAtEveryAppend(t *testing.T) {
-	for _, options := range []sim.Options{{}, {EarlyDispatch: true}} {
-		t.Run(fmt.Sprintf("early=%v", options.EarlyDispatch), func(t *testing.T) {
-			resumeAfterDeathAtEveryAppend(t, options)
-		})
+	for _, early := range []bool{false, true} {
+		for _, cut := range []bool{false, true} {
+			t.Run(fmt.Sprintf("early=%v cut=%v", early, cut), func(t *testing.T) {
+				resumeAfterDeathAtEveryAppend(t, func() llm.Client {
+					options := sim.Options{EarlyDispatch: early}
+					if !cut {
+						return sim.New(options)
+					}
+					options.Behaviour = sim.BehaveOnce
+					return cutDispatches{sim.New(options)}
+				})
+			})
+		}
 	}
 }
 
-func resumeAfterDeathAtEveryAppend(t *testing.T, options sim.Options) {
+func resumeAfterDeathAtEveryAppend(t *testing.T, model func() llm.Client) {
 	job := runner.Job{Request: "Plan three days in Kyoto for two", Team: builtin(t, "trip")}
-	whole := &counting{Client: sim.New(options)}
-	log := &dying{Log: events.NewMemory()}
+	whole := &counting{Client: model()}
+	log := dying(0, false)
 	run, err := newRunner(t, log, whole).Start(t.Context(), job)
 	require.NoError(t, err)
 	_, err = run.Wait()
@@ -109,21 +98,22 @@ func resumeAfterDeathAtEveryAppend(t *testing.T, options sim.Options) {
 	tasks, document, _ := picture(t, log, run.Key())
 	require.NotEmpty(t, document)
 
-	for at := 2; at <= log.appends; at++ { // the first is workflow_started: without it there is no run
+	from, step := race.Every(5, 2)
+	for at := from; at <= log.Appends(); at += step { // the first is workflow_started: without it there is no run
 		for _, after := range []bool{false, true} {
-			client := &counting{Client: sim.New(options)}
-			log := &dying{Log: events.NewMemory(), at: at, after: after}
+			client := &counting{Client: model()}
+			log := dying(at, after)
 			run, err := newRunner(t, log, client).Start(t.Context(), job)
 			require.NoError(t, err)
 			_, err = run.Wait()
-			if !log.dead {
+			if err == nil && log.Appends() < at {
 				continue // this run's specialists shared more appends than the first's
 			}
 			require.ErrorIs(t, err, errDied)
-			inFlight := client.calls.Load() - log.logged
+			inFlight := client.calls.Load() - modelCalls(t, log.Log, run.Key())
 
-			resumed, err := newRunner(t, log.Log, client).Resume(t.Context(), "", string(run.ID()))
-			if errors.Is(err, runner.ErrOver) {
+			resumed, err := newRunner(t, log.Log, client).Resume(t.Context(), "", run.ID(), runner.Terms{})
+			if errors.Is(err, events.ErrRunOver) {
 				continue // it died after the last append
 			}
 			require.NoError(t, err)

@@ -8,6 +8,7 @@ import (
 	"github.com/convene-run/convene/agent"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/facilitator"
+	"github.com/convene-run/convene/internal/loop"
 	"github.com/convene-run/convene/thread"
 )
 
@@ -20,20 +21,17 @@ const askedCall events.CallID = "delegation"
 // be left out: it is the question. The run's answer joins the replies with their
 // authors, and the run is resumed as any other.
 func (r *Runner) Delegate(ctx context.Context, job Job, delegation facilitator.Delegation) (Result, []facilitator.Reply, error) {
-	run, err := r.startDelegation(ctx, job, delegation)
+	run, err := r.StartDelegation(ctx, job, delegation)
 	if err != nil {
 		return Result{}, nil, err
 	}
 	result, err := run.Wait()
-	if err != nil {
-		return result, nil, err
-	}
-	var replies []facilitator.Reply
-	err = run.journal.Do(func(tx *thread.Tx) { replies = facilitator.Replies(tx.Run, askedCall) })
-	return result, replies, err
+	return result, result.Replies, err
 }
 
-func (r *Runner) startDelegation(ctx context.Context, job Job, delegation facilitator.Delegation) (*Run, error) {
+// StartDelegation is [Runner.Delegate] in the background: its run can be followed, see
+// [Run.Events], parked and cancelled. The result has the replies.
+func (r *Runner) StartDelegation(ctx context.Context, job Job, delegation facilitator.Delegation) (*Run, error) {
 	if job.Request == "" {
 		job.Request = delegation.Question
 	}
@@ -59,13 +57,13 @@ func (r *Runner) startDelegation(ctx context.Context, job Job, delegation facili
 }
 
 // delegate asks, in place of a facilitator's model, and ends the run.
-func (r *Run) delegate(ctx context.Context, dispatcher agent.Dispatcher) error {
+func (r *Run) delegate(ctx context.Context, dispatcher loop.Dispatcher) error {
 	in := agent.Invocation{Agent: events.FacilitatorID, Tool: facilitator.AskTool, Ref: events.CallRef{CallID: askedCall}}
 	t := &r.plan.config.Team
 	replies, err := facilitator.Ask(ctx, t, r.journal, dispatcher, *r.plan.config.Delegation, in)
 	cause := context.Cause(ctx)
-	if errors.Is(err, agent.ErrSuspended) || ctx.Err() != nil && errors.Is(cause, agent.ErrSuspended) {
-		return agent.ErrSuspended
+	if errors.Is(err, loop.ErrSuspended) || ctx.Err() != nil && errors.Is(cause, loop.ErrSuspended) {
+		return loop.ErrSuspended
 	}
 	return r.journal.Do(func(tx *thread.Tx) {
 		switch {

@@ -68,7 +68,7 @@ func ExampleRun_Events() {
 }
 
 // A specialist that is a Go function in place of a model.
-func ExampleConfig_function() {
+func ExampleJob_functions() {
 	timetable := func(_ context.Context, work specialists.Assignment) (specialists.Contribution, error) {
 		return specialists.Contribution{
 			Entries: []specialists.Entry{{
@@ -78,8 +78,9 @@ func ExampleConfig_function() {
 			Summary: "One train found.",
 		}, nil
 	}
-	r := exampleRunner(runner.Config{Functions: map[events.AgentID]specialists.Function{"logistics": timetable}})
-	run, err := r.Start(context.Background(), runner.Job{Request: "Plan three days in Kyoto for two", Team: exampleTeam()})
+	run, err := exampleRunner(runner.Config{}).Start(context.Background(), runner.Job{
+		Request: "Plan three days in Kyoto for two", Team: exampleTeam(), Functions: runner.Functions{"logistics": timetable},
+	})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -93,24 +94,14 @@ func ExampleConfig_function() {
 
 // A tool of one's own, which every specialist may call.
 func ExampleConfig_tools() {
-	weather := agent.Tool{
-		Tool: llm.Tool{
-			Name: "weather", Description: "Gives the weather of a place.",
-			Parameters: agent.Parameters(agent.Property{Name: "place", Schema: agent.Text("The place."), Required: true}),
-		},
-		Handler: agent.External{
-			Effect: events.EffectPure, // may be asked again after a crash
-			Call: func(_ context.Context, in agent.Invocation) (string, error) {
-				var args struct {
-					Place string `json:"place"`
-				}
-				if err := in.Decode(&args); err != nil {
-					return "", err
-				}
-				return "Sunny in " + args.Place, nil
-			},
-		},
+	type place struct {
+		Place string `json:"place" jsonschema:"A city or a region."`
 	}
+	weather := agent.Func(llm.Tool{Name: "weather", Description: "Gives the weather of a place."},
+		events.EffectPure, // may be asked again after a crash
+		func(_ context.Context, _ agent.Invocation, args place) (agent.Result, error) {
+			return agent.Result{Text: "Sunny in " + args.Place}, nil
+		})
 	r := exampleRunner(runner.Config{Tools: []agent.Tool{weather}})
 	result, err := r.Run(context.Background(), runner.Job{Request: "Plan three days in Kyoto for two", Team: exampleTeam()})
 	if err != nil {

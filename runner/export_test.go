@@ -1,6 +1,12 @@
 package runner
 
 import (
+	"math"
+	"sync/atomic"
+	"testing"
+	"time"
+	"unsafe"
+
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/thread"
 )
@@ -13,3 +19,27 @@ func (r *Run) RecordCancelled(reason string) error {
 
 // State is what the run was driven with.
 func (r *Run) State() *thread.Thread { return r.journal.thread }
+
+// WallClock gives the runs of a test a wall clock that can be set, by what it returns,
+// while the monotonic clock goes on as it was.
+func WallClock(t testing.TB) (step func(by time.Duration)) {
+	read, begun := now, time.Now()
+	var ahead atomic.Int64
+	now = func() time.Time {
+		moment := read()
+		return withMonotonic(moment.Add(time.Duration(ahead.Load())), moment.Sub(begun))
+	}
+	t.Cleanup(func() { now = read })
+	return func(by time.Duration) { ahead.Add(int64(by)) }
+}
+
+// withMonotonic gives a time with both readings, as [time.Now] does outside of synctest:
+// in the first word behind a flag the seconds since 1885 and the nanoseconds, in the
+// second the monotonic reading.
+func withMonotonic(wall time.Time, monotonic time.Duration) (both time.Time) {
+	words := (*[2]int64)(unsafe.Pointer(&both))
+	since1885 := wall.Unix() - time.Date(1885, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
+	words[0] = math.MinInt64 | since1885<<30 | int64(wall.Nanosecond())
+	words[1] = int64(monotonic) + 1
+	return both
+}

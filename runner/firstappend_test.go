@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/convene-run/convene/events"
-	"github.com/convene-run/convene/llm/sim"
+	"github.com/convene-run/convene/internal/sim"
 	"github.com/convene-run/convene/runner"
 )
 
@@ -15,7 +15,7 @@ import (
 func TestDeathAtTheFirstAppend(t *testing.T) {
 	job := runner.Job{Request: "Plan three days in Kyoto for two", Team: builtin(t, "trip")}
 	for _, after := range []bool{false, true} {
-		log := &dying{Log: events.NewMemory(), at: 1, after: after}
+		log := dying(1, after)
 		run, err := newRunner(t, log, sim.New(sim.Options{})).Start(t.Context(), job)
 		if err == nil {
 			_, err = run.Wait()
@@ -28,7 +28,7 @@ func TestDeathAtTheFirstAppend(t *testing.T) {
 			continue
 		}
 		require.Len(t, runs, 1)
-		resumed, err := newRunner(t, log.Log, sim.New(sim.Options{})).Resume(t.Context(), "", string(runs[0].Run))
+		resumed, err := newRunner(t, log.Log, sim.New(sim.Options{})).Resume(t.Context(), "", runs[0].Run, runner.Terms{})
 		require.NoError(t, err)
 		result, err := resumed.Wait()
 		require.NoError(t, err)

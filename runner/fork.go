@@ -22,30 +22,29 @@ type Change struct {
 	// between a turn's calls and their results: the fork then keeps the facts up to
 	// the turn alone.
 	Instruction string
+	// Functions are the specialists that are Go functions, as in [Terms].
+	Functions Functions
 }
 
 // Fork starts a new run, in a thread of its own, with the facts of another one up to
 // a point, and drives it as [Runner.Start] does. The model calls among those facts
 // are not made again, though their usage counts towards the fork's limits. The other
 // run stays as it is; it may be under way.
-func (r *Runner) Fork(ctx context.Context, tenant events.TenantID, idOrPrefix string, change Change) (*Run, error) {
-	if tenant == "" {
-		tenant = events.LocalTenant
-	}
-	summary, err := r.config.Log.FindRun(ctx, tenant, idOrPrefix)
+func (r *Runner) Fork(ctx context.Context, tenant events.TenantID, id events.RunID, change Change) (*Run, error) {
+	summary, err := r.find(ctx, tenant, id)
 	if err != nil {
-		return nil, fmt.Errorf("run %s: %w", idOrPrefix, err)
+		return nil, err
 	}
 	facts, err := r.factsToFork(ctx, summary, change)
 	if err != nil {
 		return nil, err
 	}
-	key := events.ThreadKey{Tenant: tenant, Thread: events.ThreadID(uuid.NewString())}
-	id, err := r.copyFacts(ctx, key, summary.Run, facts)
+	key := events.ThreadKey{Tenant: summary.Tenant, Thread: events.ThreadID(uuid.NewString())}
+	fork, err := r.copyFacts(ctx, key, id, facts)
 	if err != nil {
-		return nil, fmt.Errorf("fork run %s at seq=%d: %w", summary.Run, change.At, err)
+		return nil, fmt.Errorf("fork run %s at seq=%d: %w", id, change.At, err)
 	}
-	return r.Resume(ctx, tenant, string(id))
+	return r.Resume(ctx, tenant, fork, Terms{Functions: change.Functions})
 }
 
 // factsToFork reads what a fork keeps, with the change made.
@@ -53,7 +52,7 @@ func (r *Runner) factsToFork(ctx context.Context, summary events.RunSummary, cha
 	if change.At < summary.FirstSeq || change.At > summary.LastSeq {
 		return nil, &InputError{fmt.Sprintf("run %s has the events %d to %d, so it cannot be forked at %d", summary.Run, summary.FirstSeq, summary.LastSeq, change.At)}
 	}
-	key := events.ThreadKey{Tenant: summary.Tenant, Thread: summary.Thread}
+	key := keyOf(summary)
 	facts, err := r.config.Log.Read(ctx, key, 0, int(change.At))
 	if err != nil {
 		return nil, err
@@ -78,7 +77,7 @@ func (r *Runner) factsToFork(ctx context.Context, summary events.RunSummary, cha
 			Data: events.UserMessage{Content: change.Instruction},
 		})
 	}
-	// That somebody asked the other run to end is nothing to the fork.
+	// A cancellation requested of the other run does not concern the fork.
 	facts = slices.DeleteFunc(facts, func(env events.Envelope) bool {
 		return env.Run == summary.Run && env.Data.Kind() == events.KindCancelRequested
 	})
@@ -108,25 +107,23 @@ func (r *Runner) forked(started events.WorkflowStarted, from events.RunSummary, 
 	started.ForkedFrom = &events.ForkOrigin{
 		Run: from.Run, Thread: from.Thread, Seq: kept, Model: change.Model, Instruction: change.Instruction,
 	}
-	if change.Model == "" {
-		return started, nil
-	}
 	var c config
 	if err := json.Unmarshal(started.Config, &c); err != nil {
 		return started, fmt.Errorf("read the configuration of run %s: %w", from.Run, err)
 	}
+	if err := change.Functions.cover(from.Run, &c); err != nil || change.Model == "" {
+		return started, err
+	}
 	for j := range c.Agents {
-		c.Agents[j].Models = []string{change.Model}
+		if !c.Agents[j].Function {
+			c.Agents[j].Models = []string{change.Model}
+		}
 	}
-	encoded, err := json.Marshal(c)
+	plan, err := r.resolve(c)
 	if err != nil {
 		return started, err
 	}
-	plan, err := r.compile(c, encoded)
-	if err != nil {
-		return started, err
-	}
-	started.Config, started.Agents, started.Simulated = encoded, plan.cards, plan.simulated
+	started.Config, started.Agents, started.Simulated = plan.encoded, plan.cards, plan.simulated
 	return started, nil
 }
 
@@ -136,7 +133,7 @@ func (r *Runner) copyFacts(ctx context.Context, key events.ThreadKey, forked eve
 	ids := map[events.RunID]events.RunID{}
 	for i := range facts {
 		old := facts[i].Run
-		if ids[old] == "" {
+		if old != "" && ids[old] == "" {
 			id, err := uuid.NewV7()
 			if err != nil {
 				return "", err
@@ -146,15 +143,19 @@ func (r *Runner) copyFacts(ctx context.Context, key events.ThreadKey, forked eve
 		facts[i].Run = ids[old]
 		if started, ok := facts[i].Data.(events.WorkflowStarted); ok {
 			started.Batch = nil // the batch knows nothing of the fork
+			if started.Continues != "" {
+				started.Continues = ids[started.Continues]
+			}
+			if started.Follows != "" {
+				started.Follows = ids[started.Follows]
+			}
 			facts[i].Data = started
 		}
 	}
-	epoch, err := r.config.Log.Claim(ctx, key, r.config.Owner, false)
+	epoch, err := r.Claim(ctx, key)
 	if err != nil {
 		return "", err
 	}
-	if err := r.config.Log.Append(ctx, key, epoch, 0, facts); err != nil {
-		return "", err
-	}
-	return ids[forked], r.config.Log.Release(ctx, key, epoch)
+	defer r.Release(key, epoch)
+	return ids[forked], r.config.Log.Append(ctx, key, epoch, 0, facts)
 }

@@ -1,13 +1,15 @@
 package runner_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/convene-run/convene/events"
-	"github.com/convene-run/convene/llm/sim"
+	"github.com/convene-run/convene/events/eventstest"
+	"github.com/convene-run/convene/internal/sim"
 	"github.com/convene-run/convene/runner"
 )
 
@@ -26,7 +28,7 @@ func TestForkFromAnyPoint(t *testing.T) {
 
 	for at := events.Seq(1); ; at += 7 {
 		for _, instruction := range []string{"", "Keep it cheap."} {
-			fork, err := r.Fork(t.Context(), "", string(first.ID()), runner.Change{At: at, Instruction: instruction})
+			fork, err := r.Fork(t.Context(), "", first.ID(), runner.Change{At: at, Instruction: instruction})
 			if at >= events.Seq(len(before)-1) || before[at-1].Data.Kind() == events.KindWorkflowFinished {
 				break
 			}
@@ -56,11 +58,11 @@ func TestForkFromAnyPoint(t *testing.T) {
 	require.Equal(t, before, after)
 
 	// A fork of a fork tells of the nearer one.
-	other, err := r.Fork(t.Context(), "", string(first.ID()), runner.Change{At: 4, Model: "other"})
+	other, err := r.Fork(t.Context(), "", first.ID(), runner.Change{At: 4, Model: "other"})
 	require.NoError(t, err)
 	_, err = other.Wait()
 	require.NoError(t, err)
-	another, err := r.Fork(t.Context(), "", string(other.ID()), runner.Change{At: 5})
+	another, err := r.Fork(t.Context(), "", other.ID(), runner.Change{At: 5})
 	require.NoError(t, err)
 	_, err = another.Wait()
 	require.NoError(t, err)
@@ -71,9 +73,9 @@ func TestForkFromAnyPoint(t *testing.T) {
 	require.NoError(t, err)
 	requireOrigin(t, theirs, ours, events.ForkOrigin{Run: other.ID(), Thread: other.Key().Thread, Seq: 5})
 
-	_, err = r.Fork(t.Context(), "", string(first.ID()), runner.Change{At: events.Seq(len(before))})
+	_, err = r.Fork(t.Context(), "", first.ID(), runner.Change{At: events.Seq(len(before))})
 	require.ErrorContains(t, err, "is over: fork it at an earlier event")
-	_, err = r.Fork(t.Context(), "", string(first.ID()), runner.Change{At: 100_000})
+	_, err = r.Fork(t.Context(), "", first.ID(), runner.Change{At: 100_000})
 	require.ErrorContains(t, err, "cannot be forked at 100000")
 	require.Equal(t, events.StatusCompleted, result.Status)
 }
@@ -108,7 +110,7 @@ func TestForkOfABatchsRow(t *testing.T) {
 	_, err = run.Wait()
 	require.NoError(t, err)
 	require.Nil(t, r.Driven(run.Key()))
-	fork, err := r.Fork(t.Context(), "", string(run.ID()), runner.Change{At: 1})
+	fork, err := r.Fork(t.Context(), "", run.ID(), runner.Change{At: 1})
 	require.NoError(t, err)
 	_, err = fork.Wait()
 	require.NoError(t, err)
@@ -135,4 +137,33 @@ func TestClaimKeepsAThread(t *testing.T) {
 	require.NoError(t, err)
 	_, err = run.Wait()
 	require.NoError(t, err)
+}
+
+// claimed is a log that notes the threads claimed in it.
+type claimed struct {
+	events.Log
+	keys []events.ThreadKey
+}
+
+func (c *claimed) Claim(ctx context.Context, key events.ThreadKey, owner events.Owner, takeOver bool) (events.Epoch, error) {
+	c.keys = append(c.keys, key)
+	return c.Log.Claim(ctx, key, owner, takeOver)
+}
+
+// A fork whose facts cannot be written holds no thread afterwards.
+func TestForkThatCannotBeWritten(t *testing.T) {
+	for _, after := range []bool{false, true} {
+		memory := events.NewMemory()
+		first, err := newRunner(t, memory, sim.New(sim.Options{})).Start(t.Context(), runner.Job{Request: "Plan two days in Kyoto", Team: builtin(t, "trip")})
+		require.NoError(t, err)
+		_, err = first.Wait()
+		require.NoError(t, err)
+		log := &claimed{Log: eventstest.NewFailpoint(memory, eventstest.FailAt(eventstest.Point{Append: 1, After: after}, errDied))}
+		_, err = newRunner(t, log, sim.New(sim.Options{})).Fork(t.Context(), "", first.ID(), runner.Change{At: 4})
+		require.ErrorIs(t, err, errDied)
+		require.Len(t, log.keys, 1)
+		owner, _, err := memory.Holder(t.Context(), log.keys[0])
+		require.NoError(t, err)
+		require.Empty(t, owner)
+	}
 }

@@ -2,11 +2,13 @@ package runner
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync"
 	"time"
 
-	"github.com/convene-run/convene/agent"
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/loop"
 	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/team"
 )
@@ -19,32 +21,42 @@ type governor struct {
 	// price gives what the usage costs with a model, nil where that is unknown.
 	price  func(target llm.Target, usage events.Usage) *float64
 	own    *account
-	shared *account // nil where the run shares no budget
+	shared Budget // nil where the run shares none
 	limits team.Limits
 
-	mu       sync.Mutex // guards what follows
-	timeUp   bool
-	used     time.Duration
-	draining bool
+	// parking ends, by park, when the run is being parked.
+	parking context.Context
+	park    context.CancelCauseFunc
+
+	// ordinary ends, by endOrdinary, when only wrapping up is left time for.
+	ordinary    context.Context
+	endOrdinary context.CancelFunc
+
+	mu   sync.Mutex // guards what follows
+	used time.Duration
+	// unasked is why the shared budget could not be asked, nil while it could.
+	unasked error
 }
 
-func newGovernor(limits team.Limits, budget *Budget, price func(llm.Target, events.Usage) *float64, spent events.Usage, costUSD *float64) *governor {
-	g := &governor{limits: limits, price: price, shared: budget.shares()}
-	g.own = newAccount(float64(limits.MaxTokens), limits.MaxCostUSD, limits.WrapUpShare, team.LimitMaxTokens, team.LimitMaxCostUSD)
+func newGovernor(limits team.Limits, budget Budget, price func(llm.Target, events.Usage) *float64, spent events.Usage, costUSD *float64) *governor {
+	g := &governor{limits: limits, price: price, shared: budget}
+	g.own = newAccount(float64(limits.MaxTokens), limits.MaxCostUSD, limits.WrapUpShare, events.LimitMaxTokens, events.LimitMaxCostUSD)
 	g.own.spend(spent, costUSD)
+	g.parking, g.park = context.WithCancelCause(context.Background())
+	g.ordinary, g.endOrdinary = context.WithCancel(context.Background())
 	return g
 }
 
-// Admit implements [agent.Governor].
-func (g *governor) Admit(ctx context.Context, estimate agent.Estimate) (agent.Reservation, error) {
+// Admit implements [loop.Governor].
+func (g *governor) Admit(ctx context.Context, estimate loop.Estimate) (loop.Reservation, error) {
 	return g.admit(ctx, estimate, nil)
 }
 
 // dispatch gives the governor of one dispatch, which has spent so much so far: its
 // calls count in an account of its own, too.
-func (g *governor) dispatch(spent events.Usage, costUSD *float64) agent.Governor {
+func (g *governor) dispatch(spent events.Usage, costUSD *float64) loop.Governor {
 	a := newAccount(float64(g.limits.MaxSpecialistTokens), g.limits.MaxSpecialistCostUSD, 0,
-		team.LimitMaxSpecialistTokens, team.LimitMaxSpecialistCostUSD)
+		events.LimitMaxSpecialistTokens, events.LimitMaxSpecialistCostUSD)
 	a.spend(spent, costUSD)
 	return dispatchGovernor{g, a}
 }
@@ -55,11 +67,11 @@ type dispatchGovernor struct {
 	account *account
 }
 
-func (d dispatchGovernor) Admit(ctx context.Context, estimate agent.Estimate) (agent.Reservation, error) {
+func (d dispatchGovernor) Admit(ctx context.Context, estimate loop.Estimate) (loop.Reservation, error) {
 	return d.admit(ctx, estimate, d.account)
 }
 
-func (g *governor) admit(ctx context.Context, estimate agent.Estimate, dispatch *account) (agent.Reservation, error) {
+func (g *governor) admit(ctx context.Context, estimate loop.Estimate, dispatch *account) (loop.Reservation, error) {
 	r := &reservation{
 		governor: g, dispatch: dispatch, target: estimate.Target,
 		amount: amountOf(estimate.Usage, g.price(estimate.Target, estimate.Usage)),
@@ -69,27 +81,80 @@ func (g *governor) admit(ctx context.Context, estimate agent.Estimate, dispatch 
 	}
 	for {
 		// Taken before looking, so that nothing new is missed.
-		own, shared := g.own.news(), g.shared.news()
+		own := g.own.news()
 		if err := g.stopped(ctx, estimate.WrapUp); err != nil {
 			return nil, err
 		}
-		ok, err := reserve(r.amount, estimate.WrapUp, dispatch, g.own, g.shared)
+		ok, err := reserve(r.amount, estimate.WrapUp, dispatch, g.own)
 		if err != nil {
 			return nil, err
 		}
 		if ok {
-			return r, nil
+			return g.share(ctx, r, estimate.WrapUp)
 		}
 		select {
 		case <-own:
-		case <-shared:
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
 	}
 }
 
-// Cost implements [agent.Governor].
+// share reserves in the budget that the run shares, too. Meanwhile what the run has
+// reserved for the call stands: nobody who waits for that keeps anything in the budget, so
+// that nobody waits forever.
+func (g *governor) share(ctx context.Context, r *reservation, wrapUp bool) (loop.Reservation, error) {
+	if g.shared == nil {
+		return r, nil
+	}
+	waiting, stop := context.WithCancel(ctx)
+	defer stop()
+	defer context.AfterFunc(g.parking, stop)()
+	if !wrapUp {
+		defer context.AfterFunc(g.ordinary, stop)()
+	}
+	err := g.shared.Reserve(waiting, r.amount, wrapUp)
+	if err == nil {
+		return r, nil
+	}
+	r.dispatch.settle(r.amount, Amount{})
+	g.own.settle(r.amount, Amount{})
+	if stopped := g.stopped(ctx, wrapUp); stopped != nil {
+		return nil, stopped
+	}
+	if !errors.As(err, new(*events.LimitError)) {
+		return nil, g.unanswered(err)
+	}
+	return nil, g.unbegun(err)
+}
+
+// unanswered parks a run whose budget cannot be asked.
+func (g *governor) unanswered(err error) error {
+	g.mu.Lock()
+	g.unasked = fmt.Errorf("the budget that the run shares cannot be asked: %w", err)
+	g.mu.Unlock()
+	g.drain()
+	return loop.ErrSuspended
+}
+
+// why says why the run was parked, unless others asked for it.
+func (g *governor) why() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.unasked
+}
+
+// unbegun parks a run that has not made a call yet where the bound is one that it shares:
+// a higher one continues it.
+func (g *governor) unbegun(err error) error {
+	var limit *events.LimitError
+	if errors.As(err, &limit) && (limit.Limit == events.LimitSharedTokens || limit.Limit == events.LimitSharedCostUSD) && g.own.untouched() {
+		return loop.ErrSuspended
+	}
+	return err
+}
+
+// Cost implements [loop.Governor].
 func (g *governor) Cost(target llm.Target, usage events.Usage) *float64 {
 	return g.price(target, usage)
 }
@@ -98,12 +163,12 @@ func (g *governor) stopped(ctx context.Context, wrapUp bool) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch {
-	case g.draining:
-		return agent.ErrSuspended
+	case g.parking.Err() != nil:
+		return loop.ErrSuspended
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case g.timeUp && !wrapUp:
-		return &agent.LimitError{Limit: team.LimitMaxTime, Value: g.limits.MaxTime.Seconds(), Used: g.used.Seconds()}
+	case g.ordinary.Err() != nil && !wrapUp:
+		return &events.LimitError{Limit: events.LimitMaxTime, Value: g.limits.MaxTime.Seconds(), Used: g.used.Seconds()}
 	}
 	return nil
 }
@@ -111,28 +176,30 @@ func (g *governor) stopped(ctx context.Context, wrapUp bool) error {
 // outOfTime makes ordinary calls fail from now on.
 func (g *governor) outOfTime(used time.Duration) {
 	g.mu.Lock()
-	g.timeUp, g.used = true, used
+	g.used = used
 	g.mu.Unlock()
+	g.endOrdinary()
 	g.own.wake()
 }
 
-// drain lets calls under way end and admits no more.
+// drain lets requests under way end and admits no more.
 func (g *governor) drain() {
-	g.mu.Lock()
-	g.draining = true
-	g.mu.Unlock()
+	g.park(loop.ErrSuspended)
 	g.own.wake()
 }
+
+// Parking implements [loop.Governor].
+func (g *governor) Parking() context.Context { return g.parking }
 
 // reservation is what one call may use.
 type reservation struct {
 	governor *governor
 	dispatch *account // nil for the facilitator's calls
 	target   llm.Target
-	amount   amount
+	amount   Amount
 }
 
-// Settle implements [agent.Reservation].
+// Settle implements [loop.Reservation].
 func (r *reservation) Settle(used events.Usage, costUSD *float64) {
 	if costUSD == nil { // a call that broke
 		costUSD = r.governor.price(r.target, used)
@@ -140,5 +207,7 @@ func (r *reservation) Settle(used events.Usage, costUSD *float64) {
 	spent := amountOf(used, costUSD)
 	r.dispatch.settle(r.amount, spent)
 	r.governor.own.settle(r.amount, spent)
-	r.governor.shared.settle(r.amount, spent)
+	if r.governor.shared != nil {
+		r.governor.shared.Settle(r.amount, spent)
+	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/convene-run/convene/agent"
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/loop"
 	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/team"
 )
@@ -23,25 +23,25 @@ func dollar(_ llm.Target, usage events.Usage) *float64 {
 	return &cost
 }
 
-func governed(change func(*team.Limits), budget *Budget) *governor {
+func governed(change func(*team.Limits), budget Budget) *governor {
 	limits := team.DefaultLimits()
 	limits.MaxTokens, limits.WrapUpShare = 1000, 10
 	change(&limits)
 	return newGovernor(limits, budget, dollar, events.Usage{}, nil)
 }
 
-func estimate(tokens int64, wrapUp bool) agent.Estimate {
-	return agent.Estimate{Usage: events.Usage{InputTokens: tokens}, WrapUp: wrapUp}
+func estimate(tokens int64, wrapUp bool) loop.Estimate {
+	return loop.Estimate{Usage: events.Usage{InputTokens: tokens}, WrapUp: wrapUp}
 }
 
-func admit(t testing.TB, g *governor, tokens int64, wrapUp bool) agent.Reservation {
+func admit(t testing.TB, g *governor, tokens int64, wrapUp bool) loop.Reservation {
 	t.Helper()
 	r, err := g.Admit(t.Context(), estimate(tokens, wrapUp))
 	require.NoError(t, err)
 	return r
 }
 
-func settle(g *governor, r agent.Reservation, tokens int64) {
+func settle(g *governor, r loop.Reservation, tokens int64) {
 	used := events.Usage{InputTokens: tokens}
 	r.Settle(used, g.Cost(llm.Target{}, used))
 }
@@ -49,7 +49,7 @@ func settle(g *governor, r agent.Reservation, tokens int64) {
 func refusedBy(t testing.TB, g *governor, tokens int64, wrapUp bool) events.Limit {
 	t.Helper()
 	_, err := g.Admit(t.Context(), estimate(tokens, wrapUp))
-	var limit *agent.LimitError
+	var limit *events.LimitError
 	require.ErrorAs(t, err, &limit)
 	return limit.Limit
 }
@@ -57,19 +57,19 @@ func refusedBy(t testing.TB, g *governor, tokens int64, wrapUp bool) events.Limi
 // Proves R74: a call reserves what it may use, within the share of ordinary calls.
 func TestGovernorReserves(t *testing.T) {
 	g := governed(func(*team.Limits) {}, nil)
-	require.Equal(t, team.LimitMaxTokens, refusedBy(t, g, 901, false))
+	require.Equal(t, events.LimitMaxTokens, refusedBy(t, g, 901, false))
 	r := admit(t, g, 900, false)
 	settle(g, r, 100) // it used less than was reserved
 	r = admit(t, g, 800, false)
 	settle(g, r, 900) // and more
-	require.Equal(t, team.LimitMaxTokens, refusedBy(t, g, 1, false), "1000 are spent, 900 are for ordinary calls")
-	require.Equal(t, team.LimitMaxTokens, refusedBy(t, g, 1, true), "even the last turn's share is gone")
+	require.Equal(t, events.LimitMaxTokens, refusedBy(t, g, 1, false), "1000 are spent, 900 are for ordinary calls")
+	require.Equal(t, events.LimitMaxTokens, refusedBy(t, g, 1, true), "even the last turn's share is gone")
 
 	g = governed(func(l *team.Limits) { l.MaxCostUSD = 100 }, nil)
 	settle(g, admit(t, g, 90, false), 90)
-	require.Equal(t, team.LimitMaxCostUSD, refusedBy(t, g, 1, false))
+	require.Equal(t, events.LimitMaxCostUSD, refusedBy(t, g, 1, false))
 	settle(g, admit(t, g, 10, true), 10)
-	require.Equal(t, team.LimitMaxCostUSD, refusedBy(t, g, 1, true))
+	require.Equal(t, events.LimitMaxCostUSD, refusedBy(t, g, 1, true))
 }
 
 // What a run spent before it was resumed counts.
@@ -78,7 +78,7 @@ func TestGovernorCountsWhatWasSpentBefore(t *testing.T) {
 	limits.MaxTokens, limits.MaxCostUSD = 1000, 500
 	cost := 440.0
 	g := newGovernor(limits, nil, dollar, events.Usage{InputTokens: 100}, &cost)
-	require.Equal(t, team.LimitMaxCostUSD, refusedBy(t, g, 11, false))
+	require.Equal(t, events.LimitMaxCostUSD, refusedBy(t, g, 11, false))
 	admit(t, g, 10, false)
 }
 
@@ -86,15 +86,15 @@ func TestGovernorCountsWhatWasSpentBefore(t *testing.T) {
 // they reserved. What wakes it is their end, a stop, or the end of its context.
 func TestGovernorWaitsForOthers(t *testing.T) {
 	for name, wake := range map[string]struct {
-		do   func(g *governor, other agent.Reservation, cancel context.CancelCauseFunc)
+		do   func(g *governor, other loop.Reservation, cancel context.CancelCauseFunc)
 		want error
 	}{
-		"room":     {func(g *governor, r agent.Reservation, _ context.CancelCauseFunc) { settle(g, r, 10) }, nil},
-		"no room":  {func(g *governor, r agent.Reservation, _ context.CancelCauseFunc) { settle(g, r, 800) }, &agent.LimitError{}},
-		"drain":    {func(g *governor, _ agent.Reservation, _ context.CancelCauseFunc) { g.drain() }, agent.ErrSuspended},
-		"time":     {func(g *governor, _ agent.Reservation, _ context.CancelCauseFunc) { g.outOfTime(time.Hour) }, &agent.LimitError{}},
-		"context":  {func(_ *governor, _ agent.Reservation, c context.CancelCauseFunc) { c(agent.ErrCancelled) }, agent.ErrCancelled},
-		"suspends": {func(_ *governor, _ agent.Reservation, c context.CancelCauseFunc) { c(agent.ErrSuspended) }, agent.ErrSuspended},
+		"room":     {func(g *governor, r loop.Reservation, _ context.CancelCauseFunc) { settle(g, r, 10) }, nil},
+		"no room":  {func(g *governor, r loop.Reservation, _ context.CancelCauseFunc) { settle(g, r, 800) }, &events.LimitError{}},
+		"drain":    {func(g *governor, _ loop.Reservation, _ context.CancelCauseFunc) { g.drain() }, loop.ErrSuspended},
+		"time":     {func(g *governor, _ loop.Reservation, _ context.CancelCauseFunc) { g.outOfTime(time.Hour) }, &events.LimitError{}},
+		"context":  {func(_ *governor, _ loop.Reservation, c context.CancelCauseFunc) { c(loop.ErrCancelled) }, loop.ErrCancelled},
+		"suspends": {func(_ *governor, _ loop.Reservation, c context.CancelCauseFunc) { c(loop.ErrSuspended) }, loop.ErrSuspended},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -111,7 +111,7 @@ func TestGovernorWaitsForOthers(t *testing.T) {
 				require.Empty(t, answered, "it waits")
 				wake.do(g, other, cancel)
 				err := <-answered
-				var limit *agent.LimitError
+				var limit *events.LimitError
 				if errors.As(wake.want, &limit) {
 					require.ErrorAs(t, err, &limit)
 					return
@@ -127,6 +127,7 @@ func TestGovernorsShareABudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		budget := NewBudget(BudgetLimits{MaxTokens: 1000})
 		one, two := governed(func(*team.Limits) {}, budget), governed(func(*team.Limits) {}, budget)
+		settle(two, admit(t, two, 1, false), 1)
 		first := admit(t, one, 800, false)
 		answered := make(chan error, 1)
 		go func() {
@@ -136,12 +137,16 @@ func TestGovernorsShareABudget(t *testing.T) {
 		synctest.Wait()
 		require.Empty(t, answered)
 		settle(one, first, 800)
-		var limit *agent.LimitError
+		var limit *events.LimitError
 		require.ErrorAs(t, <-answered, &limit)
-		require.Equal(t, team.LimitSharedTokens, limit.Limit)
-		require.Equal(t, team.LimitSharedTokens, budget.Met())
+		require.Equal(t, events.LimitSharedTokens, limit.Limit)
+		require.Equal(t, events.LimitSharedTokens, budget.Met())
 		tokens, _ := budget.Spent()
-		require.EqualValues(t, 800, tokens)
+		require.EqualValues(t, 801, tokens)
+
+		three := governed(func(*team.Limits) {}, budget)
+		_, err := three.Admit(t.Context(), estimate(200, false))
+		require.ErrorIs(t, err, loop.ErrSuspended, "a run that has made no call waits for a higher bound")
 	})
 }
 
@@ -174,7 +179,7 @@ func TestGovernorHoldsItsBound(t *testing.T) {
 					time.Sleep(c.at)
 					r, err := g.Admit(t.Context(), estimate(c.estimate, c.wrapUp))
 					if err != nil {
-						var limit *agent.LimitError
+						var limit *events.LimitError
 						require.ErrorAs(t, err, &limit)
 						return
 					}
@@ -206,7 +211,7 @@ func TestGovernorKeepsTheLastTurn(t *testing.T) {
 	r, err := g.Admit(t.Context(), first)
 	require.NoError(t, err)
 	settle(g, r, 100)
-	require.Equal(t, team.LimitMaxTokens, refusedBy(t, g, 501, false))
+	require.Equal(t, events.LimitMaxTokens, refusedBy(t, g, 501, false))
 	settle(g, admit(t, g, 500, false), 500)
 	settle(g, admit(t, g, 400, true), 400)
 }

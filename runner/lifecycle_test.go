@@ -95,11 +95,11 @@ func TestCancel(t *testing.T) {
 			require.NoError(t, run.Cancel("enough"))
 		},
 		"by its runner": func(t *testing.T, _ *events.Memory, r *runner.Runner, run *runner.Run) {
-			require.NoError(t, r.Cancel(t.Context(), "", string(run.ID()), "enough"))
+			require.NoError(t, r.Cancel(t.Context(), "", run.ID(), "enough"))
 		},
 		"by another process": func(t *testing.T, log *events.Memory, _ *runner.Runner, run *runner.Run) {
 			other := owned(t, log, nil, "other")
-			require.NoError(t, other.Cancel(t.Context(), "", string(run.ID()), "enough"))
+			require.NoError(t, other.Cancel(t.Context(), "", run.ID(), "enough"))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -123,13 +123,32 @@ func TestCancelOfRunThatNobodyDrives(t *testing.T) {
 	client := gate(llmtest.Script(t, untouched()...), alpha)
 	run := start(t, owned(t, log, client, "driver"))
 	<-client.entered
-	run.Stop()
+	run.Halt()
 	require.Equal(t, events.StatusSuspended, parked(t, log, run).Status)
-	require.NoError(t, owned(t, log, nil, "other").Cancel(t.Context(), "", string(run.ID()), "enough"))
+	require.NoError(t, owned(t, log, nil, "other").Cancel(t.Context(), "", run.ID(), "enough"))
 	summary, err := log.FindRun(t.Context(), events.LocalTenant, string(run.ID()))
 	require.NoError(t, err)
 	require.Equal(t, events.StatusCancelled, summary.Status)
-	require.ErrorIs(t, owned(t, log, nil, "other").Cancel(t.Context(), "", string(run.ID()), "again"), runner.ErrOver)
+	require.ErrorIs(t, owned(t, log, nil, "other").Cancel(t.Context(), "", run.ID(), "again"), events.ErrRunOver)
+}
+
+// What people abbreviate is looked up where they are: a runner drives the run of just
+// that id, also where only one begins so.
+func TestTheBeginningOfAnIDIsNoRun(t *testing.T) {
+	log := events.NewMemory()
+	run := start(t, owned(t, log, llmtest.Script(t, ordinary()...), "driver"))
+	_, err := run.Wait()
+	require.NoError(t, err)
+	r := owned(t, log, nil, "other")
+	for _, id := range []events.RunID{run.ID()[:8], ""} {
+		_, err := r.Outcome(t.Context(), "", id)
+		require.ErrorIs(t, err, events.ErrNotFound)
+		_, err = r.Resume(t.Context(), "", id, runner.Terms{})
+		require.ErrorIs(t, err, events.ErrNotFound)
+		_, err = r.Fork(t.Context(), "", id, runner.Change{At: 1})
+		require.ErrorIs(t, err, events.ErrNotFound)
+		require.ErrorIs(t, r.Cancel(t.Context(), "", id, "enough"), events.ErrNotFound)
+	}
 }
 
 // A cancellation that crosses the end of its run comes too late, and the thread goes on.
@@ -138,8 +157,8 @@ func TestCancelThatComesTooLate(t *testing.T) {
 	p := playWith(t, runner.Config{Log: log, Models: oneClient{llmtest.Script(t, ordinary()...)}}, pair())
 	_, err := log.Post(t.Context(), p.key, events.Envelope{Run: p.Run, Data: events.CancelRequested{Reason: "late"}})
 	require.ErrorIs(t, err, events.ErrRunOver)
-	err = owned(t, log, nil, "other").Cancel(t.Context(), "", string(p.Run), "late")
-	require.ErrorIs(t, err, runner.ErrOver)
+	err = owned(t, log, nil, "other").Cancel(t.Context(), "", p.Run, "late")
+	require.ErrorIs(t, err, events.ErrRunOver)
 	again := job
 	again.Team, again.Thread = pair(), p.Thread
 	run, err := owned(t, log, llmtest.Script(t, ordinary()...), "driver").Start(t.Context(), again)
@@ -171,11 +190,11 @@ func TestForkOfRunThatWasAskedToEnd(t *testing.T) {
 	client := gate(llmtest.Script(t, untouched()...), alpha)
 	run := start(t, owned(t, log, client, "driver"))
 	<-client.entered
-	run.Stop()
+	run.Halt()
 	parked(t, log, run)
 	seq, err := log.Post(t.Context(), run.Key(), events.Envelope{Run: run.ID(), Data: events.CancelRequested{Reason: "enough"}})
 	require.NoError(t, err)
-	_, err = owned(t, log, llmtest.Script(t), "other").Fork(t.Context(), "", string(run.ID()), runner.Change{At: seq})
+	_, err = owned(t, log, llmtest.Script(t), "other").Fork(t.Context(), "", run.ID(), runner.Change{At: seq})
 	var input *runner.InputError
 	require.ErrorAs(t, err, &input)
 	require.ErrorContains(t, err, "earlier event")
@@ -188,20 +207,20 @@ func TestResumeHeedsCancellation(t *testing.T) {
 	client := gate(llmtest.Script(t, untouched()...), alpha)
 	run := start(t, owned(t, log, client, "driver"))
 	<-client.entered
-	run.Stop()
+	run.Halt()
 	parked(t, log, run)
 	_, err := log.Post(t.Context(), run.Key(), events.Envelope{Run: run.ID(), Data: events.CancelRequested{Reason: "enough"}})
 	require.NoError(t, err)
-	resumed, err := owned(t, log, llmtest.Script(t), "other").Resume(t.Context(), "", string(run.ID()))
+	resumed, err := owned(t, log, llmtest.Script(t), "other").Resume(t.Context(), "", run.ID(), runner.Terms{})
 	require.NoError(t, err)
 	p := ended(t, log, resumed)
 	require.Equal(t, events.StatusCancelled, p.Status)
 	require.Equal(t, "enough", strings.Split(p.Reason, ";")[0])
 }
 
-// Proves R73: Suspend lets the calls in flight end and records them, Stop gives them
+// Proves R73: Suspend lets the calls in flight end and records them, Halt gives them
 // up; either way the run ends as if it had never been stopped.
-func TestSuspendAndStop(t *testing.T) {
+func TestSuspendAndHalt(t *testing.T) {
 	whole := play(t, llmtest.Script(t, ordinary()...), pair())
 	for name, drain := range map[string]bool{"suspend": true, "stop": false} {
 		t.Run(name, func(t *testing.T) {
@@ -214,7 +233,7 @@ func TestSuspendAndStop(t *testing.T) {
 				run.Suspend()
 				close(client.open)
 			} else {
-				run.Stop()
+				run.Halt()
 			}
 			p := parked(t, log, run)
 			require.Equal(t, events.StatusSuspended, p.Status)
@@ -222,7 +241,7 @@ func TestSuspendAndStop(t *testing.T) {
 			require.Empty(t, p.of(events.KindWorkflowFinished))
 			require.Equal(t, drain, strings.Contains(p.Document, "A"), "calls in flight are recorded by Suspend alone")
 
-			resumed, err := owned(t, log, script, "other").Resume(t.Context(), "", string(run.ID()))
+			resumed, err := owned(t, log, script, "other").Resume(t.Context(), "", run.ID(), runner.Terms{})
 			require.NoError(t, err)
 			after := ended(t, log, resumed)
 			require.Equal(t, events.StatusCompleted, after.Status, after.Reason)
@@ -268,7 +287,7 @@ func TestResumeOfRunThatIsDriven(t *testing.T) {
 	run := start(t, r)
 	<-client.entered
 	for _, other := range []*runner.Runner{owned(t, log, script, "other"), r} {
-		_, err := other.Resume(t.Context(), "", string(run.ID()))
+		_, err := other.Resume(t.Context(), "", run.ID(), runner.Terms{})
 		var held *events.HeldError
 		require.ErrorAs(t, err, &held)
 		require.Equal(t, events.Owner("driver"), held.Owner)
@@ -303,6 +322,45 @@ func TestTakenOverRunStops(t *testing.T) {
 		after, err := log.Read(t.Context(), run.Key(), 0, 0)
 		require.NoError(t, err)
 		require.Len(t, after, len(envs)+1, "the old driver wrote nothing more")
+	})
+}
+
+// watchful counts how often a log is read or waited for.
+type watchful struct {
+	events.Log
+	looks atomic.Int64
+}
+
+func (w *watchful) Read(ctx context.Context, key events.ThreadKey, after events.Seq, limit int, kinds ...events.Kind) ([]events.Envelope, error) {
+	w.looks.Add(1)
+	return w.Log.Read(ctx, key, after, limit, kinds...)
+}
+
+func (w *watchful) Wait(ctx context.Context, key events.ThreadKey, after events.Seq, kinds ...events.Kind) error {
+	w.looks.Add(1)
+	return w.Log.Wait(ctx, key, after, kinds...)
+}
+
+// A run that waits for a reply does not look into its log, and is woken by what somebody
+// else posts.
+func TestRunIsWokenByPosts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := &watchful{Log: events.NewMemory()}
+		client := gate(llmtest.Script(t, untouched()...), alpha)
+		run := start(t, owned(t, log, client, "driver"))
+		<-client.entered
+		synctest.Wait()
+		before := log.looks.Load()
+		time.Sleep(20 * time.Second)
+		require.Equal(t, before, log.looks.Load())
+
+		begun := time.Now()
+		_, err := log.Post(t.Context(), run.Key(), events.Envelope{Run: run.ID(), Data: events.CancelRequested{Reason: "enough"}})
+		require.NoError(t, err)
+		result, err := run.Wait()
+		require.NoError(t, err)
+		require.Equal(t, events.StatusCancelled, result.Status)
+		require.Zero(t, time.Since(begun))
 	})
 }
 
@@ -343,7 +401,7 @@ func TestFailingStoreStopsTheRun(t *testing.T) {
 	})
 }
 
-// Proves R14: what a run started with is what it goes on with.
+// Proves R14: what a run started with is what it continues with.
 func TestResumeUsesTheTeamOfTheLog(t *testing.T) {
 	log := events.NewMemory()
 	script := llmtest.Script(t, ordinary()...)
@@ -354,11 +412,11 @@ func TestResumeUsesTheTeamOfTheLog(t *testing.T) {
 	run, err := owned(t, log, client, "driver").Start(t.Context(), job)
 	require.NoError(t, err)
 	<-client.entered
-	run.Stop()
+	run.Halt()
 	parked(t, log, run)
 	tm.Facilitator.Prompt, tm.Limits = "Another prompt", team.Limits{MaxTasks: 1}
 	tm.Specialists[0].Prompt = "Another prompt"
-	resumed, err := owned(t, log, script, "other").Resume(t.Context(), "", string(run.ID()))
+	resumed, err := owned(t, log, script, "other").Resume(t.Context(), "", run.ID(), runner.Terms{})
 	require.NoError(t, err)
 	ended(t, log, resumed).completed(t)
 	requests := script.Requests(boss)

@@ -15,6 +15,7 @@ import (
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/llm/llmtest"
+	"github.com/convene-run/convene/prices"
 	"github.com/convene-run/convene/runner"
 	"github.com/convene-run/convene/team"
 )
@@ -57,7 +58,7 @@ func called(id string, call events.ToolCall) events.ToolCall {
 	return call
 }
 
-// Errors that a model can mend are results that say what is wrong.
+// Errors that a model can fix are results that say what is wrong.
 func TestWrongCallsAreAnswered(t *testing.T) {
 	p := play(t, llmtest.Script(t, ordinary()[1], llmtest.Agent(boss,
 		llmtest.Calls("",
@@ -87,8 +88,8 @@ func TestResultsReturnInCallOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		script := llmtest.Script(t,
 			llmtest.Agent(boss, llmtest.Calls("On it", create("alpha", "beta"), dispatch("alpha", 1), dispatch("beta", 2)), llmtest.Says("Done")),
-			llmtest.Agent(alpha, llmtest.Says("Alpha was slow").After(9*time.Second)),
-			llmtest.Agent(beta, llmtest.Says("Beta was quick").After(time.Second)))
+			llmtest.Agent(alpha, llmtest.Calls("", write("a", "A"), complete(1)), llmtest.Says("Alpha was slow").After(9*time.Second)),
+			llmtest.Agent(beta, llmtest.Calls("", write("b", "B"), complete(2)), llmtest.Says("Beta was quick").After(time.Second)))
 		p := play(t, script, pair())
 		p.completed(t)
 		require.InDelta(t, 9, p.Driven.Seconds(), 0.1, "they ran at once")
@@ -136,9 +137,10 @@ func TestSpecialistStartsBeforeTheTurnEnds(t *testing.T) {
 }
 
 // A stream that breaks after a call of it has started is not repeated: the calls
-// that started are the turn, and other agents do not notice.
+// that started are the turn, and other agents do not notice. Here the rest of it
+// brings no calls.
 func TestStreamBreaksAfterEarlyStart(t *testing.T) {
-	prices, err := llm.ParsePrices([]byte(`{"models":{"sim/sim":{"input":10,"output":10}}}`))
+	table, err := prices.Parse([]byte(`{"models":{"sim/sim":{"input":10,"output":10}}}`))
 	require.NoError(t, err)
 	for name, last := range map[string]llm.Delta{
 		"broken":  {},
@@ -147,19 +149,19 @@ func TestStreamBreaksAfterEarlyStart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			script := llmtest.Script(t, ordinary()[1],
-				llmtest.Agent(boss, llmtest.Calls("", create("alpha", "beta")), llmtest.Says("Half"), llmtest.Says("Half of it")))
+				llmtest.Agent(boss, llmtest.Calls("", create("alpha", "beta")), llmtest.Says("complete"), llmtest.Says("Half"), llmtest.Says("Half of it")))
 			client := stage(script, boss, 2, func(_ context.Context, _ llm.Request, yield func(llm.Delta, error) bool) {
 				call := called("b", dispatch("alpha", 1))
 				if !yield(llm.Delta{Text: "Now "}, nil) || !yield(llm.Delta{Call: &call}, nil) || !yield(llm.Delta{Fragment: `{"task_`, Index: 1}, nil) {
 					return
 				}
-				if last != (llm.Delta{}) && !yield(last, nil) {
+				if (last.Retry != nil || last.Text != "") && !yield(last, nil) {
 					return
 				}
 				yield(llm.Delta{}, errBroken)
 			})
-			config := runner.Config{Log: events.NewMemory(), Models: oneClient{client}, Prices: prices}
-			p := playWith(t, config, pair(func(l *team.Limits) { l.MaxReplyBytes = 2000 }))
+			config := runner.Config{Log: events.NewMemory(), Models: oneClient{client}, Prices: table}
+			p := playWith(t, config, pair(func(l *team.Limits) { l.MaxReplyChars = 2000 }))
 			require.Equal(t, events.StatusDegraded, p.Status, p.Reason)
 			require.Equal(t, []events.TaskID{2}, p.MissingTasks)
 			require.Equal(t, []events.Outcome{events.OutcomeOK}, p.outcomes())
@@ -178,9 +180,10 @@ func TestStreamBreaksAfterEarlyStart(t *testing.T) {
 			require.NotNil(t, p.CostUSD)
 			require.Contains(t, p.warnings(), events.WarnStreamInterrupted)
 			if name == "endless" {
-				p.met(t, team.LimitMaxReplyBytes)
+				p.met(t, events.LimitMaxReplyChars)
 			}
-			next := script.Requests(boss)[1].Messages
+			require.Equal(t, "Half of it", p.Answer)
+			next := script.Requests(boss)[2].Messages
 			require.Equal(t, "Did it", next[len(next)-1].Content)
 			require.Equal(t, "Now ", next[len(next)-2].Content[:4])
 		})
@@ -202,10 +205,11 @@ func TestStreamBreaksAfterEarlyRefusal(t *testing.T) {
 	})
 	p := play(t, client, pair())
 	p.completed(t)
-	messages := script.Requests(boss)[0].Messages
-	require.Len(t, messages, 5, "system, request, the turn, its two results")
+	messages := script.Requests(boss)[1].Messages
+	require.Len(t, messages, 6, "system, request, the turn with its rest, its three results")
 	require.Equal(t, events.CallID("a"), messages[3].ToolCallID)
 	require.Contains(t, messages[4].Content, "no task 9")
+	require.Equal(t, "Did it", messages[5].Content)
 }
 
 // A retry before anything started makes all that streamed void.
@@ -279,7 +283,7 @@ func TestLastTurnThatCallsTools(t *testing.T) {
 		p := play(t, llmtest.Script(t, ordinary()[1], llmtest.Agent(boss,
 			llmtest.Calls("", create("alpha")), llmtest.Calls("", dispatch("alpha", 1)), llmtest.Calls(text, create("beta"), dispatch("alpha", 1))),
 		), pair(func(l *team.Limits) { l.MaxFacilitatorTurns = 3 }))
-		p.met(t, team.LimitMaxFacilitatorTurns)
+		p.met(t, events.LimitMaxFacilitatorTurns)
 		require.Equal(t, events.StatusDegraded, p.Status)
 		require.Equal(t, fallback, p.Fallback)
 		require.Len(t, p.Tasks, 1)
@@ -318,9 +322,15 @@ func TestUnfinishedRepliesAreNamed(t *testing.T) {
 // windowed plays with a model whose window has that many tokens.
 func windowed(t *testing.T, client llm.Client, window int, change ...func(*team.Limits)) played {
 	t.Helper()
-	prices, err := llm.ParsePrices(fmt.Appendf(nil, `{"models":{"sim/sim":{"input":1,"output":1,"window":%d}}}`, window))
+	return playWith(t, runner.Config{Log: events.NewMemory(), Models: oneClient{client}, Prices: windowOf(t, window)}, pair(change...))
+}
+
+// windowOf has a model with a window of so many tokens.
+func windowOf(t *testing.T, tokens int) *prices.Table {
+	t.Helper()
+	table, err := prices.Parse(fmt.Appendf(nil, `{"models":{"sim/sim":{"input":1,"output":1,"window":%d}}}`, tokens))
 	require.NoError(t, err)
-	return playWith(t, runner.Config{Log: events.NewMemory(), Models: oneClient{client}, Prices: prices}, pair(change...))
+	return table
 }
 
 // A history that outgrows the window is summarized, not sent too long.
@@ -329,13 +339,13 @@ func TestHistoryIsCompacted(t *testing.T) {
 	long := strings.Repeat("word ", 1600) // about half of the window
 	script := llmtest.Script(t, ordinary()[0], llmtest.Agent(alpha,
 		llmtest.Calls("", write("a", long)), llmtest.Calls("", write("b", long)),
-		llmtest.Says("I wrote a and b"), // the summary
+		llmtest.Says("I wrote half"), llmtest.Says("I wrote most"), llmtest.Says("I wrote a and b"), // the summary
 		llmtest.Calls("", complete(1)), llmtest.Says("Did it")))
 	p := windowed(t, script, window)
 	p.completed(t)
 	compacted := p.of(events.KindHistoryCompacted)
-	require.Len(t, compacted, 1)
-	e := compacted[0].Data.(events.HistoryCompacted)
+	require.Len(t, compacted, 3, "it takes three calls")
+	e := compacted[2].Data.(events.HistoryCompacted)
 	require.Equal(t, "I wrote a and b", e.Summary)
 	require.Equal(t, events.ModelCallID("d1.2"), e.ThroughTurn)
 	for _, req := range script.Requests(alpha) {
@@ -348,11 +358,76 @@ func TestHistoryIsCompacted(t *testing.T) {
 		}
 		require.Less(t, bytes/4, window)
 	}
-	after := script.Requests(alpha)[3].Messages
+	after := script.Requests(alpha)[5].Messages
 	require.Len(t, after, 3, "system, opening, summary")
 	require.Equal(t, script.Requests(alpha)[0].Messages, after[:2])
 	require.Contains(t, after[2].Content, "I wrote a and b")
-	require.Equal(t, 8, p.ModelCalls, "the summary is paid for")
+	require.Equal(t, 10, p.ModelCalls, "the summary is paid for")
+}
+
+// Nothing of a history is clipped before it is summarized: what one call cannot take the
+// next one does, with the summary so far.
+func TestCompactionReadsTheWholeHistory(t *testing.T) {
+	const window = 4000
+	words := func(name string, n int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, "%s%d ", name, i)
+		}
+		return b.String()
+	}
+	script := llmtest.Script(t, ordinary()[0], llmtest.Agent(alpha,
+		llmtest.Calls("", write("a", words("one", 600))), llmtest.Calls("", write("b", words("two", 1200))),
+		llmtest.Says("The first part"), llmtest.Says("All of it"),
+		llmtest.Calls("", complete(1)), llmtest.Says("Did it")))
+	p := windowed(t, script, window)
+	p.completed(t)
+	requests := script.Requests(alpha)
+	first, second := requests[2].Messages[1].Content, requests[3].Messages[1].Content
+	require.Equal(t, []events.ModelCallID{"d1.3c", "d1.3c2"}, []events.ModelCallID{requests[2].Call, requests[3].Call})
+	for _, req := range requests {
+		require.Less(t, len(req.Messages[0].Content)+len(req.Messages[1].Content), window*4)
+	}
+	for _, word := range strings.Fields(words("one", 600) + words("two", 1200)) {
+		require.Contains(t, first+second, word+" ")
+	}
+	require.Contains(t, second, "The summary of the work so far: The first part\n\nWhat followed:\n> two", "a line that was cut stays quoted")
+	require.Len(t, requests[4].Messages, 3, "system, opening, summary")
+	require.Contains(t, requests[4].Messages[2].Content, "All of it")
+	require.Empty(t, p.warnings())
+}
+
+// A compaction of several calls goes on where its process died: what was summarized is not
+// summarized again.
+func TestCompactionResumes(t *testing.T) {
+	log := events.NewMemory()
+	long := strings.Repeat("word ", 1600)
+	script := llmtest.Script(t, ordinary()[0], llmtest.Agent(alpha,
+		llmtest.Calls("", write("a", long)), llmtest.Calls("", write("b", long)),
+		llmtest.Says("One"), llmtest.Says("Two"), llmtest.Says("Three"),
+		llmtest.Calls("", complete(1)), llmtest.Says("Did it")))
+	held := make(chan struct{})
+	client := stage(script, alpha, 4, func(ctx context.Context, _ llm.Request, yield func(llm.Delta, error) bool) {
+		close(held)
+		<-ctx.Done()
+		yield(llm.Delta{}, ctx.Err())
+	})
+	table := windowOf(t, 4000)
+	with := func(client llm.Client, owner events.Owner) *runner.Runner {
+		r, err := runner.New(runner.Config{Log: log, Models: oneClient{client}, Prices: table, Owner: owner})
+		require.NoError(t, err)
+		return r
+	}
+	run := start(t, with(client, "driver"))
+	<-held
+	run.Halt()
+	require.Equal(t, events.StatusSuspended, parked(t, log, run).Status)
+	resumed, err := with(script, "other").Resume(t.Context(), "", run.ID(), runner.Terms{})
+	require.NoError(t, err)
+	p := ended(t, log, resumed)
+	p.completed(t)
+	require.Len(t, p.of(events.KindHistoryCompacted), 3)
+	require.Contains(t, script.Requests(alpha)[3].Messages[1].Content, "The summary of the work so far: One")
 }
 
 // A summary that says nothing does not cost the history.
@@ -360,10 +435,15 @@ func TestHistoryIsCompactedWithoutASummary(t *testing.T) {
 	long := strings.Repeat("word ", 1600)
 	script := llmtest.Script(t, ordinary()[0], llmtest.Agent(alpha,
 		llmtest.Calls("", write("a", long)), llmtest.Calls("", write("b", long)),
-		llmtest.Says(" "), llmtest.Calls("", complete(1)), llmtest.Says("Did it")))
+		llmtest.Says(" "), llmtest.Says(" "), llmtest.Says(" "), llmtest.Calls("", complete(1)), llmtest.Says("Did it")))
 	p := windowed(t, script, 4000)
 	p.completed(t)
-	require.Contains(t, p.of(events.KindHistoryCompacted)[0].Data.(events.HistoryCompacted).Summary, "write_section")
+	for _, env := range p.of(events.KindHistoryCompacted) {
+		summary := env.Data.(events.HistoryCompacted).Summary
+		require.Contains(t, summary, "write_section")
+		require.Contains(t, summary, "characters were left out", "not unseen")
+	}
+	require.Equal(t, events.WarnHistoryClipped, p.warnings()[0])
 }
 
 // Where nobody knew the window, the endpoint's refusal leads to one compaction.
@@ -398,9 +478,9 @@ func TestCompactedRunResumes(t *testing.T) {
 	})
 	run := start(t, owned(t, log, client, "driver"))
 	<-held
-	run.Stop()
+	run.Halt()
 	require.Equal(t, events.StatusSuspended, parked(t, log, run).Status)
-	resumed, err := owned(t, log, script, "other").Resume(t.Context(), "", string(run.ID()))
+	resumed, err := owned(t, log, script, "other").Resume(t.Context(), "", run.ID(), runner.Terms{})
 	require.NoError(t, err)
 	ended(t, log, resumed).completed(t)
 	require.Contains(t, script.Requests(alpha)[3].Messages[2].Content, "I wrote a")
@@ -422,11 +502,11 @@ func TestStopDuringCompaction(t *testing.T) {
 	})
 	run := start(t, owned(t, log, client, "driver"))
 	<-held
-	run.Stop()
+	run.Halt()
 	p := parked(t, log, run)
 	require.Equal(t, events.StatusSuspended, p.Status)
 	require.Empty(t, p.outcomes())
-	resumed, err := owned(t, log, script, "other").Resume(t.Context(), "", string(run.ID()))
+	resumed, err := owned(t, log, script, "other").Resume(t.Context(), "", run.ID(), runner.Terms{})
 	require.NoError(t, err)
 	ended(t, log, resumed).completed(t)
 }
@@ -457,7 +537,7 @@ func TestFailureOfCancelledRun(t *testing.T) {
 					end(yield)
 				})
 				again := job
-				again.Team = pair(func(l *team.Limits) { l.MaxReplyBytes = 2000 })
+				again.Team = pair(func(l *team.Limits) { l.MaxReplyChars = 2000 })
 				var err error
 				run, err = owned(t, log, client, "driver").Start(t.Context(), again)
 				require.NoError(t, err)

@@ -1,10 +1,17 @@
 package runner_test
 
 import (
+	"flag"
 	"testing"
 
 	"go.uber.org/goleak"
 )
 
-// No run leaves a goroutine behind, however it ends.
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// No run leaves a goroutine behind, however it ends. Tests over HTTP wait more than they
+// compute: more of them than there are processors run at once.
+func TestMain(m *testing.M) {
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}

@@ -1,16 +1,23 @@
 package runner
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/convene-run/convene/agent"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/facilitator"
+	"github.com/convene-run/convene/internal/loop"
 	"github.com/convene-run/convene/llm"
+	"github.com/convene-run/convene/llm/effort"
+	"github.com/convene-run/convene/prices"
 	"github.com/convene-run/convene/specialists"
 	"github.com/convene-run/convene/team"
-	"github.com/convene-run/convene/thread"
 )
 
 // config is the resolved configuration of a run, as workflow_started carries it: a
@@ -23,21 +30,31 @@ type config struct {
 	Delegation *facilitator.Delegation `json:"delegation,omitempty"`
 }
 
-// agentConfig is one agent; the facilitator is the first.
+// agentConfig is one agent, the facilitator or a specialist.
 type agentConfig struct {
 	ID          events.AgentID `json:"id"`
 	DisplayName string         `json:"display_name"`
 	System      string         `json:"system"`
+	// Function marks a specialist that is a Go function of the program. It has no models.
+	Function bool `json:"function,omitempty"`
 	// Models are the specs to resolve: the first, then its fallbacks.
-	Models      []string     `json:"models"`
-	Temperature *float64     `json:"temperature,omitempty"`
-	Tools       []toolConfig `json:"tools"`
+	Models []string `json:"models"`
+	team.Tuning
+	Tools []toolConfig `json:"tools"`
+	// Asked is the system prompt of a specialist who is only asked a question. Logs of
+	// before have none: System then stands in.
+	Asked string `json:"asked_system,omitempty"`
+	// Session is set on a specialist that the conversation may be handed over to.
+	Session *sessionConfig `json:"session,omitempty"`
+	// Targets are where the run asks its models, for those who resume it. Logs of before
+	// have none.
+	Targets []llm.LoggedTarget `json:"targets,omitempty"`
 }
 
-type toolConfig struct {
-	Name        string          `json:"name"`
-	Description string          `json:"description"`
-	Parameters  json.RawMessage `json:"parameters"`
+// sessionConfig is what a specialist is while it has the conversation.
+type sessionConfig struct {
+	System string       `json:"system"`
+	Tools  []toolConfig `json:"tools"`
 }
 
 // plan is a config made ready: encoded for the log, its tools compiled, its models
@@ -47,13 +64,17 @@ type plan struct {
 	encoded json.RawMessage
 	layout  json.RawMessage
 	cards   []events.AgentCard
-	specs   map[events.AgentID]*agent.Spec
+	specs   map[events.AgentID]*loop.Spec
+	// asked are the specialists as they are where they are only asked a question.
+	asked map[events.AgentID]*loop.Spec
+	// sessions are those that the conversation may be handed over to, as they are then.
+	sessions map[events.AgentID]*loop.Spec
 	// simulated is set where any agent asks the simulated model.
 	simulated bool
 }
 
 // configure writes a team down as the configuration of a run.
-func configure(t *team.Team, model string, solo bool, extra []agent.Tool) (config, error) {
+func configure(t *team.Team, model string, solo bool, program []agent.Tool) (config, error) {
 	c := config{Team: *t, Solo: solo}
 	var tools []agent.Tool
 	system := facilitator.SoloSystem
@@ -66,102 +87,175 @@ func configure(t *team.Team, model string, solo bool, extra []agent.Tool) (confi
 	}
 	f := t.Facilitator
 	c.Agents = append(c.Agents, agentConfig{
-		ID: events.FacilitatorID, DisplayName: f.DisplayName, System: text, Temperature: f.Temperature,
-		Models: models(model, f.Model, f.FallbackModels), Tools: toolConfigs(tools),
+		ID: events.FacilitatorID, DisplayName: f.DisplayName, System: text, Tuning: f.Tuning,
+		Models: models(model, f.Model, f.API, f.FallbackModels), Tools: toolConfigs(tools),
 	})
 	if solo {
 		return c, nil
 	}
-	shared := toolConfigs(append(specialists.Tools(t), extra...))
+	own := specialists.Tools(t)
 	for _, s := range t.Specialists {
-		text, err := specialists.System(t, s)
+		tools := further(program, s)
+		text, err := specialists.System(t, s, tools)
+		if err != nil {
+			return c, err
+		}
+		asked, err := specialists.AskedSystem(t, s, tools)
+		if err != nil {
+			return c, err
+		}
+		session, err := sessionOf(t, s, tools)
 		if err != nil {
 			return c, err
 		}
 		c.Agents = append(c.Agents, agentConfig{
-			ID: s.ID, DisplayName: s.DisplayName, System: text, Temperature: s.Temperature,
-			Models: models(model, s.Model, s.FallbackModels), Tools: shared,
+			ID: s.ID, DisplayName: s.DisplayName, System: text, Tuning: s.Tuning,
+			Models: models(model, s.Model, s.API, s.FallbackModels), Tools: toolConfigs(slices.Concat(own, tools)), Asked: asked, Session: session,
 		})
 	}
 	return c, nil
 }
 
-// models are the models that an agent asks: the job's for all, else its own, else
-// the default, which is "".
-func models(override, own string, fallbacks []string) []string {
-	if override != "" || own == "" {
-		return []string{override}
+// sessionOf writes down a specialist as it is with the conversation; nil for one that it is
+// never handed to.
+func sessionOf(t *team.Team, s team.Specialist, tools []agent.Tool) (*sessionConfig, error) {
+	if !slices.Contains(t.Handoff.Agents(), s.ID) {
+		return nil, nil
 	}
-	return append([]string{own}, fallbacks...)
+	system, err := specialists.SessionSystem(t, s, tools)
+	return &sessionConfig{System: system, Tools: toolConfigs(append(specialists.SessionTools(s), tools...))}, err
 }
 
-func toolConfigs(tools []agent.Tool) []toolConfig {
-	configs := make([]toolConfig, len(tools))
-	for i, t := range tools {
-		configs[i] = toolConfig{t.Name, t.Description, t.Parameters}
+// models are the models that an agent asks: the job's for all, which stands alone, else
+// its own, else the default, which is "", and behind either of these its fallbacks.
+func models(override, own string, api events.API, fallbacks []string) []string {
+	if override != "" {
+		return []string{override}
 	}
-	return configs
+	return append([]string{llm.WithAPI(own, api)}, fallbacks...)
 }
 
 // compile makes a configuration ready.
 func (r *Runner) compile(c config, encoded json.RawMessage) (*plan, error) {
-	p := &plan{config: c, encoded: encoded, specs: map[events.AgentID]*agent.Spec{}}
+	p := &plan{config: c, encoded: encoded, specs: map[events.AgentID]*loop.Spec{}, asked: map[events.AgentID]*loop.Spec{}, sessions: map[events.AgentID]*loop.Spec{}}
 	var err error
 	if p.layout, err = json.Marshal(c.Team.Document); err != nil {
 		return nil, err
 	}
-	var toolset *agent.Toolset // that of the specialists, who all have the same
-	for i, a := range c.Agents {
-		route, err := r.config.Models.Resolve(a.Models...)
-		if err != nil {
-			return nil, err
-		}
-		if i < 2 {
-			if toolset, err = handlers(&c.Team, a, i == 0, r.config.Tools); err != nil {
+	tools := newToolkits(&c.Team, r.config.Tools)
+	for _, a := range c.Agents {
+		var route llm.Route
+		if !a.Function {
+			if route, err = r.route(&a); err != nil {
 				return nil, err
 			}
 		}
-		spec := &agent.Spec{
-			ID: a.ID, DisplayName: a.DisplayName, System: a.System, Temperature: a.Temperature,
-			Tools: toolset, Route: route, WindowTokens: r.window(route),
-			MaxToolCalls: c.Team.Limits.MaxToolCallsPerTurn, MaxResultBytes: c.Team.Limits.MaxToolResultBytes,
-			MaxReplyBytes: c.Team.Limits.MaxReplyBytes,
+		toolset, err := tools.work(&a)
+		if err != nil {
+			return nil, err
 		}
+		spec := &loop.Spec{
+			ID: a.ID, DisplayName: a.DisplayName, System: a.System,
+			Effort: a.Effort, MaxOutputTokens: a.MaxOutputTokens, Temperature: a.Temperature, Tier: a.Tier,
+			Silence: c.Team.Limits.Silence(a.SilenceTimeout),
+			Tools:   toolset, Route: route, WindowTokens: r.window(route),
+			MaxToolCalls: c.Team.Limits.MaxToolCallsPerTurn, MaxResultChars: c.Team.Limits.MaxToolResultChars,
+			MaxReplyChars: c.Team.Limits.MaxReplyChars, ToolTimeout: c.Team.Limits.ToolTimeout,
+		}
+		spec.CacheKey = cacheKey(c.Team.Name, spec)
 		p.specs[a.ID] = spec
-		card := events.AgentCard{ID: a.ID, DisplayName: a.DisplayName}
+		if a.ID != events.FacilitatorID {
+			asked, err := tools.asked(&a)
+			if err != nil {
+				return nil, err
+			}
+			p.asked[a.ID] = whenAsked(c.Team.Name, *spec, a.Asked, asked)
+		}
+		if a.Session != nil && !a.Function {
+			talking, err := tools.session(&c.Team, &a)
+			if err != nil {
+				return nil, err
+			}
+			p.sessions[a.ID] = whenAsked(c.Team.Name, *spec, a.Session.System, talking)
+		}
+		card := events.AgentCard{ID: a.ID, DisplayName: a.DisplayName, Models: []string{}}
 		for _, target := range route {
 			card.Models = append(card.Models, target.Endpoint.Name+"/"+target.Model)
-			p.simulated = p.simulated || target.Endpoint.Name == "sim"
+			p.simulated = p.simulated || target.Endpoint.Simulated
 		}
 		p.cards = append(p.cards, card)
 	}
 	return p, nil
 }
 
-// handlers joins the tools as they were offered when the run started with what they
-// do now. A tool that this build no longer has answers so.
-func handlers(t *team.Team, a agentConfig, first bool, extra []agent.Tool) (*agent.Toolset, error) {
-	known := append(specialists.Tools(t), extra...)
-	if first {
-		known = facilitator.Tools(t)
+// route resolves the models of an agent, where a log has targets to those.
+func (r *Runner) route(a *agentConfig) (llm.Route, error) {
+	if models, ok := r.config.Models.(LoggedModels); ok && len(a.Targets) > 0 {
+		return models.ResolveAt(a.Targets, a.Models...)
 	}
-	byName := map[string]agent.Handler{}
-	for _, tool := range known {
-		byName[tool.Name] = tool.Handler
+	return r.config.Models.Resolve(a.Models...)
+}
+
+// resolve makes a configuration ready whose models are not resolved yet, and writes down
+// where they are asked.
+func (r *Runner) resolve(c config) (*plan, error) {
+	c.Agents = slices.Clone(c.Agents)
+	for i := range c.Agents {
+		c.Agents[i].Targets = nil
 	}
-	var tools []agent.Tool
-	for _, c := range a.Tools {
-		handler := byName[c.Name]
-		if handler == nil {
-			handler = agent.Pure(func(*thread.Tx, agent.Invocation) agent.Result {
-				return agent.Refuse(fmt.Errorf("%s is not available any more", c.Name))
-			})
+	p, err := r.compile(c, nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.takesEfforts(); err != nil {
+		return nil, err
+	}
+	for i := range c.Agents {
+		c.Agents[i].Targets = p.specs[c.Agents[i].ID].Route.Logged()
+	}
+	p.config = c
+	p.encoded, err = json.Marshal(c)
+	return p, err
+}
+
+// takesEfforts refuses an effort that a model of the agent is known not to take.
+func (p *plan) takesEfforts() error {
+	for _, a := range p.config.Agents {
+		for _, target := range p.specs[a.ID].Route {
+			if err := effort.Check(target.Endpoint.Name+"/"+target.Model, a.Effort); err != nil {
+				return &InputError{fmt.Sprintf("%s: %v", a.DisplayName, err)}
+			}
 		}
-		tools = append(tools, agent.Tool{
-			Tool: llm.Tool{Name: c.Name, Description: c.Description, Parameters: c.Parameters}, Handler: handler,
-		})
 	}
-	return agent.NewToolset(tools)
+	return nil
+}
+
+// whenAsked is the specialist who does no tasks: it only answers a question, or has the
+// conversation.
+func whenAsked(team string, spec loop.Spec, system string, tools *loop.Toolset) *loop.Spec {
+	spec.Tools = tools
+	if system != "" {
+		spec.System = system
+	}
+	spec.CacheKey = cacheKey(team, &spec)
+	return &spec
+}
+
+// cacheKeyBytes is how much of a hash a key has: enough that no two are the same.
+const cacheKeyBytes = 16
+
+// cacheKey names what all requests of an agent begin with. It is a hash, because names
+// and prompts are nobody's business but the team's; OpenAI takes 64 characters.
+func cacheKey(team string, spec *loop.Spec) string {
+	hash := sha256.New()
+	parts := []string{team, string(spec.ID), spec.System}
+	for _, tool := range spec.Tools.Specs() {
+		parts = append(parts, tool.Name, tool.Description, string(tool.Parameters))
+	}
+	for _, part := range parts {
+		fmt.Fprintf(hash, "%d %s", len(part), part)
+	}
+	return "convene-" + hex.EncodeToString(hash.Sum(nil)[:cacheKeyBytes])
 }
 
 // window is the smallest window that is known along the route.
@@ -175,12 +269,13 @@ func (r *Runner) window(route llm.Route) int {
 	return smallest
 }
 
-// planKey tells plans of one runner apart. Teams are compared by identity: a Team
-// is not to be changed once it has been given to a runner.
+// planKey tells plans of one runner apart. Teams are compared by identity: one that was
+// changed is refused.
 type planKey struct {
-	team  *team.Team
-	model string
-	solo  bool
+	team      *team.Team
+	model     string
+	solo      bool
+	functions string
 }
 
 // maxPlans bounds the plans that a runner keeps: batches use a handful of teams.
@@ -196,53 +291,89 @@ func (r *Runner) plan(job Job) (*plan, error) {
 }
 
 func (r *Runner) planOf(job Job) (*plan, error) {
-	key := planKey{job.Team, job.Model, job.Solo}
+	if err := job.Functions.check(job.Team, job.Solo); err != nil {
+		return nil, err
+	}
+	given, err := json.Marshal(job.Team)
+	if err != nil {
+		return nil, err
+	}
+	key := planKey{job.Team, job.Model, job.Solo, job.Functions.key()}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if before := r.teams[job.Team]; before != nil && !bytes.Equal(before, given) {
+		return nil, &InputError{fmt.Sprintf("team %s was changed after it was given to this runner. Pass the changed team as a new one", job.Team.Name)}
+	}
 	if p := r.plans[key]; p != nil {
 		return p, nil
 	}
-	t := job.Team.WithDefaults()
-	if err := t.Validate(); err != nil {
-		return nil, err
-	}
-	c, err := configure(&t, job.Model, job.Solo, r.config.Tools)
-	if err != nil {
-		return nil, err
-	}
-	encoded, err := json.Marshal(c)
-	if err != nil {
-		return nil, err
-	}
-	p, err := r.compile(c, encoded)
+	p, err := r.prepare(job, given)
 	if err != nil {
 		return nil, err
 	}
 	if len(r.plans) >= maxPlans {
 		clear(r.plans)
+		clear(r.teams)
 	}
-	r.plans[key] = p
+	r.plans[key], r.teams[job.Team] = p, given
 	return p, nil
 }
 
+// prepare makes the plan of a job whose team was given so. It holds nothing of the
+// Team itself, which belongs to the caller.
+func (r *Runner) prepare(job Job, given json.RawMessage) (*plan, error) {
+	t := job.Team.WithDefaults()
+	if err := t.Validate(); err != nil {
+		return nil, err
+	}
+	if err := t.CheckTools(toolNames(r.config.Tools)); err != nil {
+		return nil, err
+	}
+	var own team.Team
+	if err := json.Unmarshal(given, &own); err != nil {
+		return nil, err
+	}
+	own = own.WithDefaults()
+	for _, id := range own.Handoff.Agents() {
+		if job.Functions[id] != nil {
+			return nil, &InputError{fmt.Sprintf("specialist %s is a Go function, which cannot talk to the user. Take it out of handoff.targets", id)}
+		}
+	}
+	c, err := configure(&own, job.Model, job.Solo, r.config.Tools)
+	if err != nil {
+		return nil, err
+	}
+	for i := range c.Agents {
+		if job.Functions[c.Agents[i].ID] != nil {
+			c.Agents[i].Function, c.Agents[i].Models = true, nil
+		}
+	}
+	return r.resolve(c)
+}
+
 // priced refuses a bound of cost that could not be kept.
-func (r *Runner) priced(p *plan, budget *Budget) error {
-	if limits := p.config.Team.Limits; limits.MaxCostUSD == 0 && limits.MaxSpecialistCostUSD == 0 && !budget.boundsCost() {
+func (r *Runner) priced(p *plan, budget Budget) error {
+	if limits := p.config.Team.Limits; limits.MaxCostUSD == 0 && limits.MaxSpecialistCostUSD == 0 && (budget == nil || !budget.BoundsCost()) {
 		return nil
 	}
 	for _, spec := range p.specs {
 		for _, target := range spec.Route {
 			if r.price(target, events.Usage{}) == nil {
-				return &InputError{fmt.Sprintf("a bound of cost cannot be kept: the price of model %s/%s is unknown. "+
+				return &InputError{fmt.Sprintf("a cost limit cannot be enforced: the price of model %s/%s is unknown. "+
 					"Choose a model whose price is known, or leave the bound out", target.Endpoint.Name, target.Model)}
+			}
+			asked := prices.Call{Tier: string(spec.Tier), At: time.Now()}
+			if r.config.Prices.Cost(target.Endpoint.Name, target.Model, asked) == nil {
+				return &InputError{fmt.Sprintf("a cost limit cannot be enforced: the price of model %s/%s in the tier %s is unknown. "+
+					"Leave the tier or the bound out", target.Endpoint.Name, target.Model, spec.Tier)}
 			}
 		}
 	}
 	return nil
 }
 
-// recall gives the plan that a log carries.
-func (r *Runner) recall(started events.WorkflowStarted) (*plan, error) {
+// recall gives the plan that a log carries, for a program that has these functions.
+func (r *Runner) recall(run events.RunID, started events.WorkflowStarted, functions Functions) (*plan, error) {
 	var c config
 	if err := json.Unmarshal(started.Config, &c); err != nil {
 		return nil, fmt.Errorf("read the configuration of the run: %w", err)
@@ -250,7 +381,11 @@ func (r *Runner) recall(started events.WorkflowStarted) (*plan, error) {
 	if len(c.Agents) == 0 {
 		return nil, fmt.Errorf("read the configuration of the run: it names no agent")
 	}
+	if err := functions.cover(run, &c); err != nil {
+		return nil, err
+	}
+	c.Team.Limits = c.Team.Limits.WithDefaults() // logs of before a bound existed lack it
 	return r.compile(c, started.Config)
 }
 
-var _ agent.Dispatcher = (*specialists.Dispatcher)(nil)
+var _ loop.Dispatcher = (*specialists.Dispatcher)(nil)

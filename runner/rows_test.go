@@ -14,15 +14,15 @@ import (
 
 	"github.com/convene-run/convene/document"
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/sim"
 	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/llm/llmtest"
-	"github.com/convene-run/convene/llm/sim"
 	"github.com/convene-run/convene/runner"
 	"github.com/convene-run/convene/team"
 	"github.com/convene-run/convene/thread"
 )
 
-var errRefused = &llm.Error{Kind: llm.ErrAuthentication, Message: "the key is refused"}
+var errRefused = &llm.Error{Kind: llm.ErrBadRequest, Message: "the request is refused"}
 
 // Proves R5, R13: each dispatch is a fresh agent that knows its tasks, and the
 // request's words reach the facilitator and no specialist.
@@ -30,8 +30,8 @@ func TestEachDispatchIsAFreshAgent(t *testing.T) {
 	script := llmtest.Script(t,
 		llmtest.Agent(boss, llmtest.Calls("", create("alpha", "alpha", "beta")), llmtest.Calls("", dispatch("alpha", 1)),
 			llmtest.Calls("", dispatch("alpha", 2), dispatch("beta", 3)), llmtest.Says("Done")),
-		llmtest.Agent(alpha, llmtest.Calls("", write("a", "A"), complete(1)), llmtest.Says("Did 1"), llmtest.Says("Did 2")),
-		llmtest.Agent(beta, llmtest.Says("Did 3")))
+		llmtest.Agent(alpha, llmtest.Calls("", write("a", "A"), complete(1)), llmtest.Says("Did 1"), llmtest.Calls("", write("a", "A2")), llmtest.Says("Did 2")),
+		llmtest.Agent(beta, llmtest.Calls("", write("b", "B")), llmtest.Says("Did 3")))
 	p := play(t, script, pair())
 	p.completed(t)
 	first, second := script.Requests(alpha)[0], script.Requests(alpha)[2]
@@ -45,7 +45,8 @@ func TestEachDispatchIsAFreshAgent(t *testing.T) {
 	require.NotEqual(t, first.Messages[0], script.Requests(beta)[0].Messages[0], "a prompt of its own")
 	require.Equal(t, "Write about both halves", script.Requests(boss)[0].Messages[1].Content)
 
-	// Proves R7: what a specialist that ended well left open is done for it, and marked.
+	// Proves R7: what a specialist that ended well wrote and did not tick off is done for
+	// it, and marked.
 	var auto []events.TaskID
 	for _, env := range p.of(events.KindTaskUpdated) {
 		if e := env.Data.(events.TaskUpdated); e.AutoCompleted {
@@ -129,10 +130,10 @@ func TestOpenTasksAtTheAnswer(t *testing.T) {
 	require.Equal(t, "Done", p.of(events.KindFacilitatorMessage)[0].Data.(events.FacilitatorMessage).Content)
 	require.Len(t, p.of(events.KindFinalAnswer), 1)
 
-	mended := play(t, llmtest.Script(t, ordinary()[1], llmtest.Agent(boss,
+	corrected := play(t, llmtest.Script(t, ordinary()[1], llmtest.Agent(boss,
 		llmtest.Calls("", create("alpha")), llmtest.Says("Done"), llmtest.Calls("", dispatch("alpha", 1)), llmtest.Says("Now it is"))), pair())
-	mended.completed(t)
-	require.Equal(t, "Now it is", mended.Answer)
+	corrected.completed(t)
+	require.Equal(t, "Now it is", corrected.Answer)
 }
 
 // Proves R16: every byte of the final document that an agent wrote goes back to an
@@ -185,17 +186,19 @@ func TestAnswerWithoutTheFacilitator(t *testing.T) {
 	require.True(t, both.Fallback)
 	require.Contains(t, both.Answer, "From alpha:\n\nAlpha wrote")
 	require.Contains(t, both.Answer, "From beta:\n\nBeta wrote")
-	require.Contains(t, both.Reason, "the key is refused")
-	require.Equal(t, "authentication", both.of(events.KindError)[0].Data.(events.Error).Code)
+	require.Contains(t, both.Reason, "the request is refused")
+	require.Equal(t, "bad_request", both.of(events.KindError)[0].Data.(events.Error).Code)
 
-	said := play(t, llmtest.Script(t, lead, llmtest.Agent(alpha, llmtest.Says("I know A")), llmtest.Agent(beta, llmtest.Says("I know B"))), pair())
+	said := play(t, llmtest.Script(t, lead, llmtest.Agent(alpha, llmtest.Says("I know A?"), llmtest.Says("I know A")),
+		llmtest.Agent(beta, llmtest.Says("I know B?"), llmtest.Says("I know B"))), pair())
 	require.Equal(t, events.StatusDegraded, said.Status)
 	require.Equal(t, "From alpha:\n\nI know A\n\nFrom beta:\n\nI know B", said.Answer)
 
-	one := play(t, llmtest.Script(t, lead, llmtest.Agent(alpha, llmtest.Fails(errRefused)), llmtest.Agent(beta, llmtest.Says("I know B"))), pair())
+	one := play(t, llmtest.Script(t, lead, llmtest.Agent(alpha, llmtest.Fails(errRefused)),
+		llmtest.Agent(beta, llmtest.Says("I know B?"), llmtest.Says("I know B"))), pair())
 	require.Equal(t, events.StatusDegraded, one.Status)
 	require.Equal(t, "I know B", one.Answer)
-	require.Equal(t, []events.TaskID{1}, one.MissingTasks)
+	require.Equal(t, []events.TaskID{1, 2}, one.MissingTasks)
 
 	none := play(t, llmtest.Script(t, lead, llmtest.Agent(alpha, llmtest.Fails(errRefused)), llmtest.Agent(beta, llmtest.Fails(errRefused))), pair())
 	require.Equal(t, events.StatusFailed, none.Status)
@@ -205,7 +208,7 @@ func TestAnswerWithoutTheFacilitator(t *testing.T) {
 	nobody := play(t, llmtest.Script(t, llmtest.Agent(boss, llmtest.Fails(errRefused))), pair())
 	require.Equal(t, events.StatusFailed, nobody.Status)
 	require.Empty(t, nobody.Answer)
-	require.Contains(t, nobody.Reason, "the key is refused")
+	require.Contains(t, nobody.Reason, "the request is refused")
 }
 
 // Proves R22: a specialist that fails is told of, and the run goes on without it.
@@ -220,7 +223,7 @@ func TestFailingSpecialistDoesNotFailTheRun(t *testing.T) {
 	require.Equal(t, "Without alpha, as I said", p.Answer)
 	require.Equal(t, []events.TaskID{1}, p.MissingTasks)
 	require.Contains(t, p.Reason, "task 1 (alpha)")
-	require.Contains(t, p.Reason, "the key is refused")
+	require.Contains(t, p.Reason, "the request is refused")
 	require.Contains(t, p.Document, "Half of A")
 	told := p.results("call_alpha")[0]
 	require.Contains(t, told, "alpha did not finish")
@@ -294,7 +297,7 @@ func TestThreadID(t *testing.T) {
 // Text that no model could be sent is refused before anything starts, wherever in the
 // job it stands.
 func TestJobsThatCannotStart(t *testing.T) {
-	big := strings.Repeat("x", runner.MaxRequestBytes+1)
+	big := strings.Repeat("x", runner.MaxRequestChars+1)
 	for name, change := range map[string]func(*runner.Job){
 		"no team":         func(j *runner.Job) { j.Team = nil },
 		"empty":           func(j *runner.Job) { j.Request = " \n" },
@@ -377,10 +380,10 @@ func TestDowntimeDoesNotCount(t *testing.T) {
 		})
 		run := start(t, owned(t, log, client, "driver"))
 		<-held
-		run.Stop()
+		run.Halt()
 		parked(t, log, run)
 		time.Sleep(time.Hour)
-		resumed, err := owned(t, log, script, "other").Resume(t.Context(), "", string(run.ID()))
+		resumed, err := owned(t, log, script, "other").Resume(t.Context(), "", run.ID(), runner.Terms{})
 		require.NoError(t, err)
 		p := ended(t, log, resumed)
 		p.completed(t)
@@ -394,11 +397,11 @@ func TestDowntimeDoesNotCount(t *testing.T) {
 // A model that misbehaves ends at a bound, with its reason in the log.
 func TestModelsThatMisbehave(t *testing.T) {
 	for behaviour, limits := range map[sim.Behaviour][]events.Limit{
-		sim.BehaveEndless: {team.LimitMaxFacilitatorTurns},
+		sim.BehaveEndless: {events.LimitMaxFacilitatorTurns},
 		sim.BehaveCircles: nil,
-		sim.BehaveFlood:   {team.LimitMaxTasks},
-		sim.BehaveHuge:    {team.LimitMaxReplyBytes},
-		sim.BehaveEmpty:   {team.LimitMaxEmptyReplies},
+		sim.BehaveFlood:   {events.LimitMaxTasks},
+		sim.BehaveHuge:    {events.LimitMaxReplyChars},
+		sim.BehaveEmpty:   {events.LimitMaxEmptyReplies},
 	} {
 		t.Run(string(behaviour), func(t *testing.T) {
 			p := play(t, sim.New(sim.Options{Behaviour: behaviour}), builtin(t, "trip"))

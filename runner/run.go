@@ -6,13 +6,14 @@ import (
 	"errors"
 	"iter"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/convene-run/convene/agent"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/facilitator"
+	"github.com/convene-run/convene/internal/loop"
 	"github.com/convene-run/convene/specialists"
-	"github.com/convene-run/convene/team"
 	"github.com/convene-run/convene/thread"
 )
 
@@ -22,19 +23,23 @@ type Run struct {
 	id       events.RunID
 	key      events.ThreadKey
 	epoch    events.Epoch
+	clock    *clock
 	plan     *plan
 	terms    Terms
 	journal  *sequencer
 	governor *governor
 	watch    *watcher
+	patience *patience
 	stop     context.CancelCauseFunc
-	// work ends the specialists when the time for ordinary work is up.
-	work   context.CancelCauseFunc
+	// work ends what the facilitator's tools have under way, specialists above all, when
+	// the time for ordinary work is up.
+	work context.CancelCauseFunc
+	// leave ends what a specialist has under way that has the conversation; nil while none
+	// is driven.
+	leave  atomic.Pointer[context.CancelCauseFunc]
 	begun  time.Time
 	before time.Duration
-
-	// mail says, without saying it twice, that others posted to the thread.
-	mail chan struct{}
+	row    *events.BatchRow // as in the log
 
 	done   chan struct{}
 	result Result
@@ -51,7 +56,10 @@ type Result struct {
 	Limit  events.Limit
 	// Failure is the last error that ended a part of the run, nil if there was none.
 	Failure *events.Error
-	Answer  string
+	// Code and Endpoint are set on a run that was parked because an endpoint could not be
+	// used: the kind of trouble, and the endpoint's address.
+	Code, Endpoint string
+	Answer         string
 	// Fallback is set where Answer is the document with attribution, because no model
 	// wrote one.
 	Fallback bool
@@ -67,6 +75,8 @@ type Result struct {
 	ModelCalls int
 	Driven     time.Duration
 	Simulated  bool
+	// Replies are what was answered in a run of [Runner.Delegate], in the order asked.
+	Replies []facilitator.Reply
 }
 
 // ID gives the run's id.
@@ -74,6 +84,9 @@ func (r *Run) ID() events.RunID { return r.id }
 
 // Key gives the thread that the run is in.
 func (r *Run) Key() events.ThreadKey { return r.key }
+
+// Row gives the row of a batch that the run is of, nil for a run of its own.
+func (r *Run) Row() *events.BatchRow { return r.row }
 
 // Events yields the events of the run's thread from its first on, live, until the
 // run's last event, or until it is no longer driven here.
@@ -134,11 +147,21 @@ func (r *Run) Wait() (Result, error) {
 }
 
 // Suspend lets the model calls under way end, and then parks the run, to be
-// resumed. It does not wait.
+// resumed. Calls that wait to go out do not. It does not wait.
 func (r *Run) Suspend() { r.governor.drain() }
 
-// Stop parks the run at once: calls under way are given up. It does not wait.
-func (r *Run) Stop() { r.stop(agent.ErrSuspended) }
+// Halt parks the run at once: calls under way are given up. It does not wait.
+func (r *Run) Halt() { r.stop(loop.ErrSuspended) }
+
+// Stop parks the run, to be resumed, and returns when it is no longer driven here: its
+// model calls under way end first, unless ctx does, which gives them up. A run that has
+// ended stays as it is, so twice is fine. The error is that of [Run.Wait].
+func (r *Run) Stop(ctx context.Context) error {
+	r.Suspend()
+	defer context.AfterFunc(ctx, r.Halt)()
+	_, err := r.Wait()
+	return err
+}
 
 // Cancel ends the run for good. It does not wait.
 func (r *Run) Cancel(reason string) error {
@@ -147,28 +170,28 @@ func (r *Run) Cancel(reason string) error {
 			tx.Emit("", "", events.RunCancelled{Reason: reason})
 		}
 	})
-	r.stop(agent.ErrCancelled)
+	r.stop(loop.ErrCancelled)
 	return err
 }
 
 func (r *Run) claim(ctx context.Context, key events.ThreadKey) (err error) {
 	r.key = key
-	r.epoch, err = r.runner.Claim(ctx, key)
+	r.epoch, err = r.runner.claim(ctx, key, r)
+	r.clock = newClock()
 	return err
 }
 
 func (r *Run) release() { r.runner.Release(r.key, r.epoch) }
 
-// open appends the first event of the run.
-func (r *Run) open(ctx context.Context, th *thread.Thread, started events.WorkflowStarted) error {
+// open appends the first events of the run.
+func (r *Run) open(ctx context.Context, th *thread.Thread, message *Message, started events.WorkflowStarted) error {
 	after := th.Seq
-	first := []events.Envelope{{
-		Tenant: r.key.Tenant, Thread: r.key.Thread, Run: r.id, Seq: after + 1, Time: time.Now().UTC(), Data: started,
-	}}
-	if err := r.runner.config.Log.Append(ctx, r.key, r.epoch, after, first); err != nil {
+	r.clock.reach(th.Time)
+	first, err := r.first(th, message, started)
+	if err != nil {
 		return err
 	}
-	if err := th.Apply(first[0]); err != nil {
+	if err := r.runner.config.Log.Append(ctx, r.key, r.epoch, after, first); err != nil {
 		return err
 	}
 	r.sequence(th)
@@ -182,7 +205,8 @@ func (r *Run) reopen(th *thread.Thread, resumed events.RunResumed) error {
 }
 
 func (r *Run) sequence(th *thread.Thread) {
-	r.journal = &sequencer{log: r.runner.config.Log, key: r.key, epoch: r.epoch, thread: th}
+	r.clock.reach(th.Time)
+	r.journal = &sequencer{log: r.runner.config.Log, key: r.key, epoch: r.epoch, clock: r.clock, thread: th}
 }
 
 // drive runs the facilitator in the background until the run is over or parked.
@@ -191,64 +215,63 @@ func (r *Run) drive(ctx context.Context) {
 	limits := r.plan.config.Team.Limits
 	r.governor = newGovernor(limits, r.terms.Budget, r.runner.price, current.Usage, current.CostUSD)
 	r.watch = &watcher{run: r.id, limits: limits, signal: r.runner.config.OnSignal}
-	r.begun, r.before = time.Now(), current.Driven
-	r.mail = make(chan struct{}, 1)
+	r.begun, r.before, r.row = time.Now(), current.Driven, current.Started.Batch
 
 	driven, stop := context.WithCancelCause(context.WithoutCancel(ctx))
-	work, stopWork := context.WithCancelCause(driven)
+	lead, live, unwatch := r.watch.add(driven, r.plan.specs[events.FacilitatorID], "", 0)
+	work, stopWork := context.WithCancelCause(lead)
 	r.stop, r.work = stop, stopWork
-	r.journal.posted = func() {
-		select {
-		case r.mail <- struct{}{}:
-		default: // there is mail already
-		}
+	r.patience = &patience{caller: r.runner.config.Caller, journal: r.journal, maxWait: r.terms.MaxWait, park: r.Suspend}
+	if r.patience.maxWait == 0 {
+		r.patience.maxWait = r.runner.config.MaxWait
 	}
 	r.journal.broke = stop
 	prompt := current.Started.Message
 	if current.Started.Prompt != "" {
 		prompt = current.Started.Prompt
 	}
-	r.runner.remember(r)
-	detach := context.AfterFunc(ctx, r.Stop)
+	r.runner.registry.drives(r, true)
+	detach := context.AfterFunc(ctx, r.Halt)
 	go func() {
 		defer close(r.done)
 		defer detach()
-		r.run(driven, work, prompt)
+		defer unwatch()
+		r.run(lead, work, live, prompt)
 	}()
 }
 
-func (r *Run) run(ctx, work context.Context, prompt string) {
+// run drives the facilitator under ctx, and what its tools have under way under work.
+func (r *Run) run(ctx, work context.Context, live *agent.Live, prompt string) {
 	defer r.release()
-	defer r.runner.forget(r)
+	defer r.runner.registry.drives(r, false)
 	r.heed() // what was posted while nobody drove the run
-	ended := make(chan struct{})
+	underWay, end := context.WithCancel(context.WithoutCancel(ctx))
 	var watching sync.WaitGroup
-	watching.Go(func() { r.lookAfter(ended) })
+	watching.Go(func() { r.lookAfter(underWay) })
+	watching.Go(func() { r.listen(underWay) })
 
-	facilitatorCtx, live, done := r.watch.add(ctx, r.plan.specs[events.FacilitatorID], "")
-	dispatcher := workContext{work, specialists.NewDispatcher(specialists.Config{
-		Run: r.id, Priority: r.terms.Priority, Team: &r.plan.config.Team, Specs: r.plan.specs, Journal: r.journal,
-		Functions: r.runner.config.Functions,
-		Caller:    r.runner.config.Caller, Governor: r.governor.dispatch, Watch: r.watch.add, Stop: r.watch.stop,
-	})}
-	loop := &agent.Loop{
-		Spec: r.plan.specs[events.FacilitatorID], Role: facilitator.NewRole(&r.plan.config.Team, prompt),
-		Run: r.id, Priority: r.terms.Priority, Journal: r.journal, Caller: r.runner.config.Caller, Governor: r.governor,
-		Dispatcher: dispatcher, Live: live,
-	}
+	dispatcher := specialists.NewDispatcher(specialists.Config{
+		Run: r.id, Priority: r.terms.Priority, Team: &r.plan.config.Team, Specs: r.plan.specs, Asked: r.plan.asked, Journal: r.journal,
+		Functions: r.terms.Functions,
+		Caller:    r.patience, Governor: r.governor.dispatch, Watch: r.watch.add,
+	})
 	var err error
 	if r.plan.config.Delegation != nil {
-		err = r.delegate(facilitatorCtx, dispatcher)
+		err = r.delegate(work, dispatcher)
 	} else {
-		err = loop.Drive(facilitatorCtx)
+		err = r.talk(ctx, work, live, prompt, dispatcher)
 	}
-	done()
-	close(ended)
+	end()
 	watching.Wait()
-	if errors.Is(err, agent.ErrSuspended) {
+	if errors.Is(err, loop.ErrSuspended) {
 		err = r.journal.Do(func(tx *thread.Tx) {
 			if !tx.Run.Status.Over() {
-				tx.Emit("", "", events.RunSuspended{Reason: "stopped", DrivenMS: tx.Run.DrivenUntil(tx.Now).Milliseconds()})
+				parked := r.patience.suspended(err)
+				if why := r.governor.why(); why != nil {
+					parked.Reason = why.Error()
+				}
+				parked.DrivenMS = tx.Run.DrivenUntil(tx.Now).Milliseconds()
+				tx.Emit("", "", parked)
 			}
 		})
 	}
@@ -257,36 +280,41 @@ func (r *Run) run(ctx, work context.Context, prompt string) {
 	r.result, r.err = r.conclude(), err
 }
 
-// workContext drives dispatches under the context of ordinary work: it ends before
-// the facilitator's, so that there is time to wrap up.
-type workContext struct {
-	ctx context.Context
-	agent.Dispatcher
+// listen takes in what others post to the thread, and heeds it, until ctx ends.
+func (r *Run) listen(ctx context.Context) {
+	for {
+		last, err := r.journal.sync()
+		if err != nil {
+			return // the run ends with it
+		}
+		r.heed()
+		if err := r.journal.await(ctx, last); err != nil {
+			select { // a log that cannot be read now may be readable later
+			case <-ctx.Done():
+				return
+			case <-time.After(retryInterval):
+			}
+		}
+	}
 }
 
-func (w workContext) Dispatch(_ context.Context, id events.DispatchID) error {
-	return w.Dispatcher.Dispatch(w.ctx, id)
-}
+// retryInterval is the pause before a run listens for its mail again.
+const retryInterval = time.Second
 
-// lookAfter checks the agents, the mail and the clock until the run has ended.
-func (r *Run) lookAfter(ended <-chan struct{}) {
+// lookAfter checks the agents and the clock until ctx ends.
+func (r *Run) lookAfter(ctx context.Context) {
 	limits := r.plan.config.Team.Limits
 	soft := limits.MaxTime * time.Duration(100-limits.WrapUpShare) / 100
 	ticker := time.NewTicker(min(watchInterval, max(soft/10, time.Millisecond)))
 	defer ticker.Stop()
-	last := time.Now()
 	for {
 		select {
-		case <-ended:
+		case <-ctx.Done():
 			return
-		case <-r.mail:
-			r.heed()
 		case now := <-ticker.C:
-			r.watch.look(now, now.Sub(last))
-			last = now
-			_ = r.journal.sync() // a store that fails ends the run at its next commit
-			used := r.before + now.Sub(r.begun)
-			limit := timeLimit(team.LimitMaxTime, limits.MaxTime, used)
+			r.watch.look(now)
+			used := r.before + now.Sub(r.begun) - r.patience.time(now)
+			limit := timeLimit(events.LimitMaxTime, limits.MaxTime, used)
 			switch {
 			case used >= limits.MaxTime:
 				r.stop(limit)
@@ -301,15 +329,18 @@ func (r *Run) lookAfter(ended <-chan struct{}) {
 // heed acts on what others posted to the thread.
 func (r *Run) heed() {
 	var reason string
-	cancel := false
+	cancel, leave := false, false
 	err := r.journal.Do(func(tx *thread.Tx) {
-		cancel = false
+		cancel, leave = false, left(tx.Run)
 		if tx.Run.CancelRequested != nil && !tx.Run.Cancelled && !tx.Run.Status.Over() {
 			cancel, reason = true, tx.Run.CancelRequested.Reason
 		}
 	})
 	if err == nil && cancel {
 		_ = r.Cancel(reason) // a store that fails ends the run at its next commit
+	}
+	if stop := r.leave.Load(); leave && stop != nil {
+		(*stop)(specialists.ErrLeft)
 	}
 }
 
@@ -326,6 +357,10 @@ func resultOf(run *thread.Run) Result {
 		Run: run.ID, Thread: run.RunSummary.Thread, Status: run.Status, Reason: run.Reason, Limit: run.Limit, Failure: run.Failure,
 		Document: run.Document.RenderClean(), Tasks: run.Board.Tasks(), MissingTasks: run.Board.Open(""),
 		Usage: run.Usage, CostUSD: run.CostUSD, ModelCalls: run.ModelCalls, Driven: run.Driven, Simulated: run.Simulated,
+		Replies: facilitator.Replies(run, askedCall),
+	}
+	if run.Suspended != nil {
+		result.Code, result.Endpoint = run.Suspended.Code, run.Suspended.Endpoint
 	}
 	if run.FinalAnswer != nil {
 		result.Answer, result.Fallback = run.FinalAnswer.Content, run.FinalAnswer.Fallback
@@ -334,60 +369,4 @@ func resultOf(run *thread.Run) Result {
 		}
 	}
 	return result
-}
-
-// Claim keeps a thread for whoever calls, a run or a batch: for others, of this runner
-// too, the error is an [*events.HeldError] until [Runner.Release].
-func (r *Runner) Claim(ctx context.Context, key events.ThreadKey) (events.Epoch, error) {
-	if err := r.occupy(key); err != nil {
-		return 0, err
-	}
-	epoch, err := r.config.Log.Claim(ctx, key, r.config.Owner, false)
-	if err != nil {
-		r.vacate(key)
-	}
-	return epoch, err
-}
-
-// Release gives back what [Runner.Claim] gave.
-func (r *Runner) Release(key events.ThreadKey, epoch events.Epoch) {
-	_ = r.config.Log.Release(context.Background(), key, epoch) // the claim dies with the process at the latest
-	r.vacate(key)
-}
-
-// occupy keeps a thread for one run of this runner: in the log a second claim of the
-// same owner would take it from the first.
-func (r *Runner) occupy(key events.ThreadKey) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if since, taken := r.threads[key]; taken {
-		return &events.HeldError{Owner: r.config.Owner, Since: since}
-	}
-	r.threads[key] = time.Now().UTC()
-	return nil
-}
-
-func (r *Runner) vacate(key events.ThreadKey) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.threads, key)
-}
-
-// Driven gives the run that this runner drives in the thread, nil where it drives none.
-func (r *Runner) Driven(key events.ThreadKey) *Run {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.runs[key]
-}
-
-func (r *Runner) remember(run *Run) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.runs[run.key] = run
-}
-
-func (r *Runner) forget(run *Run) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.runs, run.key)
 }

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -16,8 +17,10 @@ import (
 	"github.com/convene-run/convene/agent"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/facilitator"
+	"github.com/convene-run/convene/internal/chars"
+	"github.com/convene-run/convene/internal/loop"
 	"github.com/convene-run/convene/llm"
-	"github.com/convene-run/convene/specialists"
+	"github.com/convene-run/convene/prices"
 	"github.com/convene-run/convene/team"
 	"github.com/convene-run/convene/thread"
 )
@@ -28,20 +31,22 @@ type Config struct {
 	// Models finds the endpoints of models by name.
 	Models Models
 	// Caller makes the model calls. Defaults to an [llm.Caller] with Prices.
-	Caller agent.Caller
+	Caller loop.Caller
 	// Prices tells what calls will cost. Defaults to the built-in table.
-	Prices *llm.Prices
-	// Functions are Go functions that work in place of the specialists with these ids,
-	// in every team that has them.
-	Functions map[events.AgentID]specialists.Function
-	// Tools are offered to every specialist beside its own. A run that is resumed
-	// without one of them tells the model so.
+	Prices *prices.Table
+	// Tools are what the program offers to specialists beside their own tools: to each of
+	// them, or to those that name them in [team.Specialist]. A run that is resumed without
+	// one of them tells the model so.
 	Tools []agent.Tool
 	// Owner names this process to those who find a thread held by it. Defaults to a
 	// random name.
 	Owner events.Owner
 	// Version is written into the runs that are started or resumed here.
 	Version string
+	// MaxWait is how long a run waits for an endpoint that cannot be used, before it is
+	// parked: below 0 without end, see [Forever]. Such waits count towards no other bound.
+	// Defaults to [DefaultMaxWait].
+	MaxWait time.Duration
 	// OnSignal is told of silent agents. It must not block.
 	OnSignal func(Signal)
 }
@@ -52,79 +57,110 @@ type Models interface {
 	Resolve(specs ...string) (llm.Route, error)
 }
 
+// LoggedModels are [Models] that find the targets of a run again where its log says that
+// they were asked. For others a resumed run is resolved by its names alone.
+type LoggedModels interface {
+	Models
+	ResolveAt(logged []llm.LoggedTarget, specs ...string) (llm.Route, error)
+}
+
 // Runner starts, resumes and cancels runs. It is safe for concurrent use.
 type Runner struct {
-	config Config
+	config   Config
+	registry registry
 
 	mu    sync.Mutex // guards what follows
 	plans map[planKey]*plan
-	// runs are those that are driven here; a thread has one at a time.
-	runs map[events.ThreadKey]*Run
-	// threads are those that are claimed here, and since when.
-	threads map[events.ThreadKey]time.Time
+	// teams are the teams of the plans as they were given.
+	teams map[*team.Team]json.RawMessage
 }
 
-// New gives a runner on a log. The caller closes the log after the last run.
+// New gives a runner on a log. The caller closes the log after [Runner.Shutdown].
 func New(config Config) (*Runner, error) {
 	if config.Log == nil || config.Models == nil {
 		return nil, errors.New("new runner: Log and Models are required")
 	}
+	if _, err := loop.NewToolset(config.Tools); err != nil {
+		return nil, fmt.Errorf("new runner: %w", err)
+	}
 	if config.Prices == nil {
-		config.Prices = llm.DefaultPrices()
+		config.Prices = prices.Builtin()
 	}
 	if config.Caller == nil {
 		config.Caller = &llm.Caller{Prices: config.Prices}
 	}
+	if config.MaxWait == 0 {
+		config.MaxWait = DefaultMaxWait
+	}
 	if config.Owner == "" {
 		config.Owner = events.Owner(uuid.NewString())
 	}
-	return &Runner{config: config, plans: map[planKey]*plan{}, runs: map[events.ThreadKey]*Run{}, threads: map[events.ThreadKey]time.Time{}}, nil
+	r := &Runner{config: config, plans: map[planKey]*plan{}, teams: map[*team.Team]json.RawMessage{}}
+	r.registry.tenures = map[events.ThreadKey]*tenure{}
+	return r, nil
 }
 
 // Job is one request to a team.
 type Job struct {
 	// Tenant defaults to [events.LocalTenant].
 	Tenant events.TenantID
-	// Thread is a UUID version 4. Defaults to a new one.
+	// Thread is a UUID version 4. Defaults to a new one. In one that has runs already the
+	// facilitator sees what was asked and answered in them, unless Continues is set.
 	Thread events.ThreadID
-	// Run is a UUID version 7 that the log does not have yet. Defaults to a new one.
-	// Who derives it from the job can find out later whether the job was started.
+	// Run is a UUID version 7; one that the log has already is refused. Defaults to a new
+	// one. Who derives it from the job can find out later whether the job was started.
 	Run events.RunID
-	// Request is the user's text, at most [MaxRequestBytes] of valid UTF-8.
+	// Request is the user's text, at most [MaxRequestChars] of valid UTF-8.
 	Request string
+	// Message is set where Request is a user's message in a conversation. Where the team can
+	// hand the conversation over every request is one. It goes to the specialist that has
+	// the conversation, if there is one.
+	Message *Message
 	// Vars fill the placeholders of the team's request template.
 	Vars map[string]string
-	// Team must not change once it was given to a runner.
+	// Team must not change once it was given to a runner, which refuses it then.
 	Team *team.Team
+	// Functions are specialists of the team that are Go functions. Whoever resumes the
+	// run gives them again, in its [Terms].
+	Functions Functions
 	// Model, if set, is asked instead of every model of the team.
 	Model string
 	// Solo has a single agent answer, without specialists.
 	Solo     bool
 	Priority llm.Priority
-	// Budget, if set, is shared with other runs and holds beside the team's limits.
-	Budget *Budget
+	// Budget, if set, is shared with other runs and applies in addition to the team's limits.
+	Budget Budget
+	// Continues names a run of Thread that is over. The new run begins with its plan, its
+	// document and the facilitator's conversation, and finishes what it left open; what it
+	// used counts towards no bound of the new run. A team with the same document layout is
+	// needed. Defaults to starting from scratch.
+	Continues events.RunID
 	// Batch is set on the job of a batch's row. The log then knows whose row it is.
 	Batch *events.BatchRow
+	// MaxWait is that of [Config], which it defaults to.
+	MaxWait time.Duration
 }
 
 // Terms are what a run is driven under. They are of the process, not of the run:
 // the log does not have them.
 type Terms struct {
 	Priority llm.Priority
-	// Budget, if set, is shared with other runs and holds beside the team's limits.
-	Budget *Budget
+	// Functions are the specialists that are Go functions: those that the run was
+	// started with at least.
+	Functions Functions
+	// Budget, if set, is shared with other runs and applies in addition to the team's limits.
+	Budget Budget
+	// MaxWait is that of [Config], which it defaults to.
+	MaxWait time.Duration
 }
 
-// MaxRequestBytes bounds a request.
-const MaxRequestBytes = 1 << 20
+// MaxRequestChars bounds a request.
+const MaxRequestChars = 1 << 20
 
 // InputError is a job that cannot be started as it is. Nothing was done.
 type InputError struct{ Message string }
 
 func (e *InputError) Error() string { return e.Message }
-
-// ErrOver is for a run that has finished.
-var ErrOver = errors.New("the run has finished")
 
 // Check says whether the job can be started as it is, and fills in its defaults.
 // [Runner.Start] does so too; who has things to prepare asks first. The error is an
@@ -134,7 +170,7 @@ func (job *Job) Check() error {
 	case job.Team == nil:
 		return &InputError{"no team"}
 	case strings.TrimSpace(job.Request) == "":
-		return &InputError{"the request is empty. Say what the team shall do"}
+		return &InputError{"the request is empty. Describe what you want the team to do"}
 	}
 	if err := checkText("the request", job.Request); err != nil {
 		return err
@@ -144,9 +180,12 @@ func (job *Job) Check() error {
 			return err
 		}
 	}
-	if job.Tenant == "" {
-		job.Tenant = events.LocalTenant
+	if job.Message != nil {
+		if err := job.Message.check(); err != nil {
+			return err
+		}
 	}
+	job.Tenant = job.Tenant.OrLocal()
 	if job.Thread == "" {
 		job.Thread = events.ThreadID(uuid.NewString())
 	}
@@ -169,8 +208,8 @@ func (job *Job) Check() error {
 // checkText refuses what no model can be sent.
 func checkText(what, text string) error {
 	switch {
-	case len(text) > MaxRequestBytes:
-		return &InputError{fmt.Sprintf("%s has %d bytes; at most %d are taken", what, len(text), MaxRequestBytes)}
+	case chars.Over(text, MaxRequestChars):
+		return &InputError{fmt.Sprintf("%s has %d characters; at most %d are allowed", what, chars.Count(text), MaxRequestChars)}
 	case !utf8.ValidString(text):
 		return &InputError{what + " is not valid UTF-8"}
 	case strings.ContainsRune(text, 0):
@@ -256,22 +295,38 @@ func (r *Runner) Run(ctx context.Context, job Job) (Result, error) {
 
 // begin claims the thread and appends the run's first event.
 func (r *Runner) begin(ctx context.Context, job Job, plan *plan, started events.WorkflowStarted) (*Run, error) {
-	key := events.ThreadKey{Tenant: job.Tenant, Thread: job.Thread}
+	key := job.key()
 	run := &Run{
 		runner: r, id: job.Run, plan: plan, done: make(chan struct{}),
-		terms: Terms{Priority: job.Priority, Budget: job.Budget},
+		terms: Terms{Priority: job.Priority, Functions: maps.Clone(job.Functions), Budget: job.Budget, MaxWait: job.MaxWait},
 	}
 	if err := run.claim(ctx, key); err != nil {
+		if answered := r.answered(ctx, job, nil); answered != nil && errors.Is(err, events.ErrHeld) {
+			err = answered
+		}
 		return nil, err
 	}
-	th, err := load(ctx, r.config.Log, key)
+	th, err := thread.Load(ctx, r.config.Log, key, 0)
+	if err == nil {
+		err = r.answered(ctx, job, th)
+	}
 	if err == nil {
 		if current := th.Current(); current != nil && !current.Status.Over() {
 			err = &InputError{fmt.Sprintf("thread %s has a run under way: convene resume %s", key.Thread, current.ID)}
 		}
 	}
+	switch {
+	case err != nil:
+	case job.Continues != "":
+		err = continueRun(th, job.Continues, &started)
+	case th.Current() != nil:
+		started.Follows = th.Current().ID
+	}
 	if err == nil {
-		err = run.open(ctx, th, started)
+		err = r.unknown(ctx, job)
+	}
+	if err == nil {
+		err = run.open(ctx, th, plan.message(job), started)
 	}
 	if err != nil {
 		run.release()
@@ -281,21 +336,41 @@ func (r *Runner) begin(ctx context.Context, job Job, plan *plan, started events.
 	return run, nil
 }
 
-// Resume takes a run up from its log and drives it as [Runner.Start] does. The run
-// is named by its id or the beginning of it. While another process drives it the
-// error is an [*events.HeldError].
-func (r *Runner) Resume(ctx context.Context, tenant events.TenantID, idOrPrefix string) (*Run, error) {
-	return r.ResumeUnder(ctx, tenant, idOrPrefix, Terms{})
+// unknown refuses a run id that the log has, in whatever thread.
+func (r *Runner) unknown(ctx context.Context, job Job) error {
+	summary, err := r.config.Log.FindRun(ctx, job.Tenant, string(job.Run))
+	switch {
+	case errors.Is(err, events.ErrNotFound):
+		return nil
+	case err != nil:
+		return fmt.Errorf("run %s: %w", job.Run, err)
+	}
+	return &InputError{fmt.Sprintf("the log already has run %s, in thread %s (%s). Start a new one under an id of its own, or resume that one",
+		summary.Run, summary.Thread, summary.Status)}
 }
 
-// ResumeUnder is [Runner.Resume] under other terms than the ordinary ones.
-func (r *Runner) ResumeUnder(ctx context.Context, tenant events.TenantID, idOrPrefix string, terms Terms) (*Run, error) {
-	run, th, err := r.take(ctx, tenant, idOrPrefix)
+// find gives what the log's listing says of a run.
+func (r *Runner) find(ctx context.Context, tenant events.TenantID, id events.RunID) (events.RunSummary, error) {
+	summary, err := r.config.Log.FindRun(ctx, tenant.OrLocal(), string(id))
+	if errors.Is(err, events.ErrAmbiguous) || err == nil && summary.Run != id {
+		err = events.ErrNotFound // it is the beginning of an id
+	}
+	if err != nil {
+		return events.RunSummary{}, fmt.Errorf("run %s: %w", id, err)
+	}
+	return summary, nil
+}
+
+// Resume takes a run up from its log and drives it as [Runner.Start] does; the zero
+// [Terms] are the ordinary ones. While another process drives the run the error is an
+// [*events.HeldError], once it has finished [events.ErrRunOver].
+func (r *Runner) Resume(ctx context.Context, tenant events.TenantID, id events.RunID, terms Terms) (*Run, error) {
+	run, th, err := r.take(ctx, tenant, id)
 	if err != nil {
 		return nil, err
 	}
 	run.terms = terms
-	if run.plan, err = r.recall(th.Current().Started); err == nil {
+	if run.plan, err = r.recall(run.id, th.Current().Started, terms.Functions); err == nil {
 		err = r.priced(run.plan, terms.Budget)
 	}
 	if err == nil {
@@ -310,45 +385,50 @@ func (r *Runner) ResumeUnder(ctx context.Context, tenant events.TenantID, idOrPr
 }
 
 // Outcome tells from its log what a run came to, or where it stands.
-func (r *Runner) Outcome(ctx context.Context, tenant events.TenantID, idOrPrefix string) (Result, error) {
-	if tenant == "" {
-		tenant = events.LocalTenant
-	}
-	summary, err := r.config.Log.FindRun(ctx, tenant, idOrPrefix)
+func (r *Runner) Outcome(ctx context.Context, tenant events.TenantID, id events.RunID) (Result, error) {
+	summary, err := r.find(ctx, tenant, id)
 	if err != nil {
-		return Result{}, fmt.Errorf("run %s: %w", idOrPrefix, err)
+		return Result{}, err
 	}
-	th, err := load(ctx, r.config.Log, events.ThreadKey{Tenant: tenant, Thread: summary.Thread})
+	th, err := thread.Load(ctx, r.config.Log, keyOf(summary), 0)
 	if err != nil {
 		return Result{}, err
 	}
 	for _, run := range th.Runs {
-		if run.ID == summary.Run {
+		if run.ID == id {
 			return resultOf(run), nil
 		}
 	}
-	return Result{}, fmt.Errorf("run %s: %w", idOrPrefix, events.ErrNotFound)
+	return Result{}, fmt.Errorf("run %s: %w", id, events.ErrNotFound)
+}
+
+// keyOf gives the thread that a run is in.
+func keyOf(run events.RunSummary) events.ThreadKey {
+	return events.ThreadKey{Tenant: run.Tenant, Thread: run.Thread}
+}
+
+// unfinished finds a run that has not finished.
+func (r *Runner) unfinished(ctx context.Context, tenant events.TenantID, id events.RunID) (events.RunSummary, error) {
+	summary, err := r.find(ctx, tenant, id)
+	if err == nil && summary.Status.Over() {
+		err = fmt.Errorf("run %s: %w (%s)", id, events.ErrRunOver, summary.Status)
+	}
+	return summary, err
 }
 
 // take claims a run that has not finished.
-func (r *Runner) take(ctx context.Context, tenant events.TenantID, idOrPrefix string) (*Run, *thread.Thread, error) {
-	if tenant == "" {
-		tenant = events.LocalTenant
-	}
-	summary, err := r.config.Log.FindRun(ctx, tenant, idOrPrefix)
+func (r *Runner) take(ctx context.Context, tenant events.TenantID, id events.RunID) (*Run, *thread.Thread, error) {
+	summary, err := r.unfinished(ctx, tenant, id)
 	if err != nil {
-		return nil, nil, fmt.Errorf("run %s: %w", idOrPrefix, err)
-	}
-	if summary.Status.Over() {
-		return nil, nil, fmt.Errorf("run %s: %w (%s)", summary.Run, ErrOver, summary.Status)
-	}
-	run := &Run{runner: r, id: summary.Run, done: make(chan struct{})}
-	if err := run.claim(ctx, events.ThreadKey{Tenant: tenant, Thread: summary.Thread}); err != nil {
 		return nil, nil, err
 	}
-	th, err := load(ctx, r.config.Log, run.key)
-	if err == nil && (th.Current().ID != summary.Run || th.Current().Status.Over()) {
-		err = fmt.Errorf("run %s: %w", summary.Run, ErrOver)
+	run := &Run{runner: r, id: id, done: make(chan struct{})}
+	if err := run.claim(ctx, keyOf(summary)); err != nil {
+		return nil, nil, err
+	}
+	th, err := thread.Load(ctx, r.config.Log, run.key, 0)
+	if err == nil && (th.Current().ID != id || th.Current().Status.Over()) {
+		err = fmt.Errorf("run %s: %w", id, events.ErrRunOver)
 	}
 	if err != nil {
 		run.release()
@@ -359,44 +439,39 @@ func (r *Runner) take(ctx context.Context, tenant events.TenantID, idOrPrefix st
 
 // Cancel ends a run for good. A run that another process drives is asked to end; one
 // that nobody drives is ended here.
-func (r *Runner) Cancel(ctx context.Context, tenant events.TenantID, idOrPrefix, reason string) error {
-	run, th, err := r.take(ctx, tenant, idOrPrefix)
+func (r *Runner) Cancel(ctx context.Context, tenant events.TenantID, id events.RunID, reason string) error {
+	run, th, err := r.take(ctx, tenant, id)
 	if errors.Is(err, events.ErrHeld) {
-		return r.postCancel(ctx, tenant, idOrPrefix, reason)
+		return r.postCancel(ctx, tenant, id, reason)
 	}
 	if err != nil {
 		return err
 	}
 	defer run.release()
 	run.sequence(th)
-	return run.journal.Do(func(tx *thread.Tx) { facilitator.Cancel(tx, reason) })
+	return run.journal.Do(func(tx *thread.Tx) {
+		if tx.Run.Status == events.StatusRunning { // its process died: nobody drove it since
+			tx.Emit("", "", events.RunResumed{Owner: r.config.Owner, BinaryVersion: r.config.Version})
+		}
+		facilitator.Cancel(tx, reason)
+	})
 }
 
-func (r *Runner) postCancel(ctx context.Context, tenant events.TenantID, idOrPrefix, reason string) error {
-	if tenant == "" {
-		tenant = events.LocalTenant
-	}
-	summary, err := r.config.Log.FindRun(ctx, tenant, idOrPrefix)
+func (r *Runner) postCancel(ctx context.Context, tenant events.TenantID, id events.RunID, reason string) error {
+	summary, err := r.unfinished(ctx, tenant, id)
 	if err != nil {
-		return fmt.Errorf("run %s: %w", idOrPrefix, err)
+		return err
 	}
-	if summary.Status.Over() {
-		return fmt.Errorf("run %s: %w (%s)", summary.Run, ErrOver, summary.Status)
-	}
-	key := events.ThreadKey{Tenant: tenant, Thread: summary.Thread}
-	_, err = r.config.Log.Post(ctx, key, events.Envelope{
-		Run: summary.Run, Data: events.CancelRequested{Reason: reason},
+	_, err = r.config.Log.Post(ctx, keyOf(summary), events.Envelope{
+		Run: id, Data: events.CancelRequested{Reason: reason},
 	})
 	if errors.Is(err, events.ErrRunOver) {
-		return fmt.Errorf("run %s: %w", summary.Run, ErrOver)
-	}
-	if own := r.Driven(key); own != nil && own.id == summary.Run && err == nil {
-		err = own.journal.sync()
+		return fmt.Errorf("run %s: %w", id, events.ErrRunOver)
 	}
 	return err
 }
 
 // price gives what usage costs with a model, nil where that is unknown.
 func (r *Runner) price(target llm.Target, usage events.Usage) *float64 {
-	return r.config.Prices.Cost(target.Endpoint.Name, target.Model, usage)
+	return r.config.Prices.Cost(target.Endpoint.Name, target.Model, prices.Call{Usage: usage, At: time.Now()})
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/sim"
 	"github.com/convene-run/convene/llm"
-	"github.com/convene-run/convene/llm/sim"
 	"github.com/convene-run/convene/runner"
 	"github.com/convene-run/convene/team"
 	"github.com/convene-run/convene/thread"
@@ -18,7 +18,7 @@ import (
 type oneClient struct{ client llm.Client }
 
 func (m oneClient) Resolve(...string) (llm.Route, error) {
-	return llm.Route{{Endpoint: &llm.Endpoint{Name: "sim", Client: m.client}, Model: "sim"}}, nil
+	return llm.Route{{Endpoint: &llm.Endpoint{Name: "sim", Simulated: true, Client: m.client}, Model: "sim"}}, nil
 }
 
 func builtin(t testing.TB, name string) *team.Team {
@@ -62,6 +62,6 @@ func TestRunFromRequestToAnswer(t *testing.T) {
 		require.True(t, task.Finished)
 		require.False(t, th.Current().Board.AutoCompleted(task.ID))
 	}
-	_, err = r.Resume(context.Background(), "", string(run.ID()))
-	require.ErrorIs(t, err, runner.ErrOver)
+	_, err = r.Resume(context.Background(), "", run.ID(), runner.Terms{})
+	require.ErrorIs(t, err, events.ErrRunOver)
 }

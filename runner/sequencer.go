@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
+	"sync/atomic"
 
-	"github.com/convene-run/convene/agent"
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/loop"
 	"github.com/convene-run/convene/thread"
 )
 
@@ -16,30 +16,37 @@ import (
 // others posted to the thread: posts are rare, so many in a row are a defect.
 const maxConflicts = 100
 
+// sequencerLog is what a run needs of an [events.Log] once it is under way.
+type sequencerLog interface {
+	events.Writer
+	events.Reader
+}
+
 // sequencer runs the decisions of one run, one after the other, and commits their
-// facts. It is the run's [agent.Journal]. Decisions that come while a commit is
+// facts. It is the run's [loop.Journal]. Decisions that come while a commit is
 // under way are made together and share the next one.
 //
 // There is no goroutine: whoever finds nobody at work leads, until its own
 // decision is durable, and then passes the lead on.
 type sequencer struct {
-	log   events.Log
+	log   sequencerLog
 	key   events.ThreadKey
 	epoch events.Epoch
-	// posted is called when others posted to the thread, broke when the run cannot go
-	// on for want of its log. Neither must wait. Each may be nil.
-	posted func()
-	broke  func(error)
+	clock *clock
+	// broke is called when the run cannot continue for want of its log. It must not wait,
+	// and may be nil.
+	broke func(error)
+	// unread says that others may have written to the thread: the next leader reads that
+	// before it decides.
+	unread atomic.Bool
 
 	mu      sync.Mutex // guards queue and leading
 	queue   []*decision
 	leading bool
 
-	// thread, failed and foreign belong to the leader.
+	// thread and failed belong to the leader.
 	thread *thread.Thread
 	failed error
-	// foreign is an event that somebody else put behind what this state knows.
-	foreign *events.Envelope
 }
 
 // decision is one call of Do.
@@ -51,7 +58,7 @@ type decision struct {
 	err  error
 }
 
-// Do implements [agent.Journal].
+// Do implements [loop.Journal].
 func (s *sequencer) Do(decide func(*thread.Tx)) error {
 	d := &decision{decide: decide, wake: make(chan bool, 1)}
 	s.mu.Lock()
@@ -97,17 +104,16 @@ func (s *sequencer) make(batch []*decision, leader *decision) {
 }
 
 func (s *sequencer) commit(batch []*decision) error {
+	if s.unread.Swap(false) {
+		if err := s.catchUp(); err != nil {
+			return err
+		}
+	}
 	for range maxConflicts {
 		after := s.thread.Seq
 		facts, err := s.decide(batch)
 		if err != nil {
 			return err
-		}
-		if s.foreign != nil {
-			if err := s.catchUp(); err != nil {
-				return err
-			}
-			continue
 		}
 		if len(facts) == 0 {
 			return nil
@@ -125,14 +131,14 @@ func (s *sequencer) commit(batch []*decision) error {
 			return err
 		}
 	}
-	return fmt.Errorf("append to thread %s: conflicts without end", s.key.Thread)
+	return fmt.Errorf("append to thread %s: too many conflicts", s.key.Thread)
 }
 
 // decide runs the decisions on the state, which takes up their facts.
 func (s *sequencer) decide(batch []*decision) ([]events.Envelope, error) {
 	var facts []events.Envelope
 	for _, d := range batch {
-		tx := s.thread.Begin(time.Now().UTC().Round(0)) // as a log gives it back
+		tx := s.thread.Begin(s.clock.now())
 		d.decide(tx)
 		more, err := tx.Facts()
 		if err != nil {
@@ -144,68 +150,55 @@ func (s *sequencer) decide(batch []*decision) ([]events.Envelope, error) {
 			facts = append(facts, more...)
 		}
 	}
+	if len(facts) > 0 {
+		s.clock.reach(s.thread.Time)
+	}
 	return facts, nil
 }
 
-// catchUp takes in what somebody else wrote. Who writes what cannot be posted holds
-// the thread now.
+// catchUp folds what somebody else wrote behind what this state knows. Who writes what
+// cannot be posted holds the thread now.
 func (s *sequencer) catchUp() error {
-	kind := s.foreign.Data.Kind()
-	s.foreign = nil
-	if !events.Postable(kind) {
-		return fmt.Errorf("thread %s has a %s of another driver: %w", s.key.Thread, kind, events.ErrFenced)
-	}
-	return s.reload()
-}
-
-// reload throws the state away and folds the log anew.
-func (s *sequencer) reload() error {
-	fresh, err := load(context.Background(), s.log, s.key)
+	envs, err := s.log.Read(context.Background(), s.key, s.thread.Seq, 0)
 	if err != nil {
-		return err
+		return fmt.Errorf("read thread %s after seq=%d: %w", s.key.Thread, s.thread.Seq, err)
 	}
-	s.thread = fresh
-	if s.posted != nil {
-		s.posted()
+	for _, env := range envs {
+		if !events.Posted(env.Data) {
+			return fmt.Errorf("thread %s has a %s of another driver: %w", s.key.Thread, env.Data.Kind(), events.ErrFenced)
+		}
+		if err := s.thread.Apply(env); err != nil {
+			return fmt.Errorf("read thread %s: %w", s.key.Thread, err)
+		}
 	}
 	return nil
 }
 
-// sync takes up what others wrote since the last commit, without a fact of its own.
-func (s *sequencer) sync() error {
-	var seq events.Seq
-	if err := s.Do(func(tx *thread.Tx) { seq = tx.Run.Thread().Seq }); err != nil {
+// reload discards the state, whose last facts were not committed, and folds the log again.
+func (s *sequencer) reload() error {
+	fresh, err := thread.Load(context.Background(), s.log, s.key, 0)
+	if err != nil {
 		return err
 	}
-	envs, err := s.log.Read(context.Background(), s.key, seq, 1)
-	if err != nil || len(envs) == 0 {
-		return err
-	}
-	return s.Do(func(*thread.Tx) {
-		if s.thread.Seq < envs[0].Seq { // else it is our own, committed meanwhile
-			s.foreign = &envs[0]
-		}
-	})
+	s.thread = fresh
+	return nil
 }
 
-// load folds a thread from its log.
-func load(ctx context.Context, log events.Log, key events.ThreadKey) (*thread.Thread, error) {
-	const page = 1000 // events read at once: few round trips, little memory
-	th := thread.New()
-	for {
-		envs, err := log.Read(ctx, key, th.Seq, page)
-		if err != nil {
-			return nil, fmt.Errorf("read thread %s: %w", key.Thread, err)
-		}
-		for _, env := range envs {
-			if err := th.Apply(env); err != nil {
-				return nil, fmt.Errorf("read thread %s: %w", key.Thread, err)
-			}
-		}
-		if len(envs) < page {
-			return th, nil
-		}
-	}
+// sync takes in what others wrote, without a fact of its own, and gives the last seq that
+// the state knows.
+func (s *sequencer) sync() (last events.Seq, err error) {
+	s.unread.Store(true)
+	err = s.Do(func(tx *thread.Tx) { last = tx.Run.Thread().Seq })
+	return last, err
 }
 
-var _ agent.Journal = (*sequencer)(nil)
+// mail are the kinds of what others write into the thread of a run: what may be posted,
+// and the first that another driver writes who took the thread over.
+var mail = append(events.PostedKinds(), events.KindRunResumed)
+
+// await returns once there is mail behind that seq.
+func (s *sequencer) await(ctx context.Context, after events.Seq) error {
+	return s.log.Wait(ctx, s.key, after, mail...)
+}
+
+var _ loop.Journal = (*sequencer)(nil)

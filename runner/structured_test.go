@@ -1,11 +1,13 @@
 package runner_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/sim"
 	"github.com/convene-run/convene/llm/llmtest"
 	"github.com/convene-run/convene/runner"
 	"github.com/convene-run/convene/team"
@@ -27,7 +29,7 @@ specialists:
 `
 
 // Proves R72: an answer that fits the team's schema is data; one that does not is
-// mended once, and else fails the run.
+// corrected once, otherwise it fails the run.
 func TestStructuredAnswer(t *testing.T) {
 	judge, err := team.Parse("judge.yaml", []byte(structuredTeam))
 	require.NoError(t, err)
@@ -38,7 +40,7 @@ func TestStructuredAnswer(t *testing.T) {
 	}{
 		"at once":        {[]string{`{"verdict":"good","score":7}`}, events.StatusCompleted, `{"score":7,"verdict":"good"}`},
 		"in a fence":     {[]string{"```json\n{\"verdict\":\"bad\",\"score\":0}\n```"}, events.StatusCompleted, `{"score":0,"verdict":"bad"}`},
-		"mended":         {[]string{"It is good.", `{"verdict":"good","score":7}`}, events.StatusCompleted, `{"score":7,"verdict":"good"}`},
+		"corrected":      {[]string{"It is good.", `{"verdict":"good","score":7}`}, events.StatusCompleted, `{"score":7,"verdict":"good"}`},
 		"never":          {[]string{`{"verdict":"good","score":70}`, `{"verdict":"fine"}`}, events.StatusFailed, ""},
 		"text after all": {[]string{"good", "still good"}, events.StatusFailed, ""},
 	} {
@@ -77,5 +79,30 @@ func TestAnswerSchemaMustBeOne(t *testing.T) {
 		_, err := team.Parse("t.yaml", []byte("name: n\nspecialists: [{id: a, description: d, prompt: p}]\n"+text+"\n"))
 		require.ErrorContains(t, err, complaint)
 		require.ErrorContains(t, err, "t.yaml:3:")
+	}
+}
+
+// The simulated model answers under the schema of any team, alone and with specialists.
+func TestSimulatedAnswerFitsAnySchema(t *testing.T) {
+	for name, schema := range map[string]string{
+		"object": `{type: object, required: [verdict], properties: {verdict: {enum: [good, bad]}, reasons: {type: array, minItems: 2, uniqueItems: true, items: {type: string, minLength: 3}}}}`,
+		"number": `{type: number, exclusiveMinimum: 0.5, maximum: 0.75}`,
+		"tree":   `{$ref: '#/$defs/n', $defs: {n: {type: object, required: [kids], unevaluatedProperties: false, properties: {kids: {type: array, items: {$ref: '#/$defs/n'}}}}}}`,
+		"choice": `{oneOf: [{type: object, required: [a], not: {required: [b]}}, {type: string, pattern: '^[A-Z]{3}-\d+$'}], type: string}`,
+	} {
+		for _, solo := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s solo %v", name, solo), func(t *testing.T) {
+				tm, err := team.Parse("t.yaml", []byte("name: n\nspecialists: [{id: a, description: d, prompt: p}]\nanswer_schema: "+schema+"\n"))
+				require.NoError(t, err)
+				for _, options := range []sim.Options{{}, {Chunks: 50}} {
+					run, err := newRunner(t, events.NewMemory(), sim.New(options)).Start(t.Context(), runner.Job{Request: "Judge it", Team: tm, Solo: solo})
+					require.NoError(t, err)
+					result, err := run.Wait()
+					require.NoError(t, err)
+					require.Equal(t, events.StatusCompleted, result.Status, result.Reason)
+					require.NotEmpty(t, result.Data)
+				}
+			})
+		}
 	}
 }

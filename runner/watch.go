@@ -7,10 +7,12 @@ import (
 
 	"github.com/convene-run/convene/agent"
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/loop"
+	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/team"
 )
 
-// watchInterval is how often a run looks after its agents and its mail: often
+// watchInterval is how often a run looks after its agents: often
 // enough for bounds that are given in seconds, seldom enough to cost nothing.
 const watchInterval = time.Second
 
@@ -41,19 +43,24 @@ type watcher struct {
 type watched struct {
 	live *agent.Live
 	stop context.CancelCauseFunc
-	// active is the time that counts towards specialist_timeout: waiting for the
-	// endpoint's limiter or for a retry does not.
-	active time.Duration
+	// timeout bounds the agent's time at work.
+	timeout time.Duration
+	// silence is how long nothing may come of the agent's model, or of its tools.
+	silence llm.Silence
 	// told is the silence that was last signalled.
 	told time.Duration
 }
 
-// add begins to watch an agent. The context ends, with a cause, when the agent
-// must; done ends the watching.
-func (w *watcher) add(ctx context.Context, spec *agent.Spec, id events.DispatchID) (context.Context, *agent.Live, func()) {
+// add begins to watch an agent, which has a timeout of its own beside that of all
+// specialists if it is not 0. The context ends, with a cause, when the agent must; done
+// ends the watching.
+func (w *watcher) add(ctx context.Context, spec *loop.Spec, id events.DispatchID, timeout time.Duration) (_ context.Context, _ *agent.Live, done func()) {
 	ctx, stop := context.WithCancelCause(ctx)
-	live := &agent.Live{Agent: spec.ID, DisplayName: spec.DisplayName, Dispatch: id}
-	a := &watched{live: live, stop: stop}
+	live := &agent.Live{Agent: spec.ID, DisplayName: spec.DisplayName, Dispatch: id, Queues: spec.Tier == llm.TierFlex}
+	if timeout == 0 || timeout > w.limits.SpecialistTimeout {
+		timeout = w.limits.SpecialistTimeout
+	}
+	a := &watched{live: live, stop: stop, timeout: timeout, silence: watchedSilence(spec)}
 	w.mu.Lock()
 	w.agents = append(w.agents, a)
 	w.mu.Unlock()
@@ -63,6 +70,27 @@ func (w *watcher) add(ctx context.Context, spec *agent.Spec, id events.DispatchI
 	}
 }
 
+// silenceGrace is how much longer than a model may be silent its specialist is let live:
+// the endpoint's client comes first, which breaks the reply off and asks again.
+const silenceGrace = 2 * watchInterval
+
+// watchedSilence is how long nothing may come of an agent: of its tools in First, of its
+// model in Next. Where nobody set it a model may be silent for as long as its client lets
+// it at any time.
+func watchedSilence(spec *loop.Spec) llm.Silence {
+	s := spec.Silence
+	if s.First == 0 {
+		s.First = llm.DefaultSilence.First
+	}
+	if s.Next == 0 {
+		s.Next = llm.DefaultSilence.Next
+		if spec.Tier == llm.TierFlex {
+			s.Next = max(s.Next, llm.FlexSilence)
+		}
+	}
+	return s
+}
+
 func (w *watcher) remove(a *watched) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -70,17 +98,6 @@ func (w *watcher) remove(a *watched) {
 		if w.agents[i] == a {
 			w.agents = append(w.agents[:i], w.agents[i+1:]...)
 			return
-		}
-	}
-}
-
-// stop ends the dispatch, if it is watched.
-func (w *watcher) stop(id events.DispatchID, cause error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, a := range w.agents {
-		if id != "" && a.live.Dispatch == id {
-			a.stop(cause)
 		}
 	}
 }
@@ -96,12 +113,12 @@ func (w *watcher) lives() []*agent.Live {
 	return lives
 }
 
-// look checks every agent once; elapsed is the time since the last look.
-func (w *watcher) look(now time.Time, elapsed time.Duration) {
+// look checks every agent once.
+func (w *watcher) look(now time.Time) {
 	var signals []Signal
 	w.mu.Lock()
 	for _, a := range w.agents {
-		if s, tell := w.check(a, now, elapsed); tell {
+		if s, tell := w.check(a, now); tell {
 			signals = append(signals, s)
 		}
 	}
@@ -113,25 +130,28 @@ func (w *watcher) look(now time.Time, elapsed time.Duration) {
 	}
 }
 
-func (w *watcher) check(a *watched, now time.Time, elapsed time.Duration) (Signal, bool) {
+// check ends a specialist that has worked for too long, or has been silent for too
+// long: its tools, or its model where no client of an endpoint watches that. Waiting for the endpoint is neither work nor silence.
+func (w *watcher) check(a *watched, now time.Time) (Signal, bool) {
 	state := a.live.State()
-	switch state.Phase {
-	case agent.PhaseWaiting, agent.PhaseThinking, agent.PhaseWriting:
-	default:
+	if !state.AtWork {
 		a.told = 0
 		return Signal{}, false
 	}
-	a.active += elapsed
 	silent := now.Sub(state.Heard)
 	if silent < a.told {
 		a.told = 0
 	}
 	if a.live.Dispatch != "" {
+		bound, grace := a.silence.Next, silenceGrace
+		if state.Phase == agent.PhaseTools {
+			bound, grace = a.silence.First, 0
+		}
 		switch {
-		case silent >= w.limits.SilenceTimeout:
-			a.stop(timeLimit(team.LimitSilenceTimeout, w.limits.SilenceTimeout, silent))
-		case a.active >= w.limits.SpecialistTimeout:
-			a.stop(timeLimit(team.LimitSpecialistTimeout, w.limits.SpecialistTimeout, a.active))
+		case silent >= bound+grace:
+			a.stop(timeLimit(events.LimitSilenceTimeout, bound, silent))
+		case state.Active >= a.timeout:
+			a.stop(timeLimit(events.LimitSpecialistTimeout, a.timeout, state.Active))
 		}
 	}
 	if silent < w.limits.SilenceNotice || silent-a.told < w.limits.SilenceNotice {
@@ -144,6 +164,6 @@ func (w *watcher) check(a *watched, now time.Time, elapsed time.Duration) (Signa
 	}, true
 }
 
-func timeLimit(limit events.Limit, bound, used time.Duration) *agent.LimitError {
-	return &agent.LimitError{Limit: limit, Value: bound.Seconds(), Used: used.Seconds()}
+func timeLimit(limit events.Limit, bound, used time.Duration) *events.LimitError {
+	return &events.LimitError{Limit: limit, Value: bound.Seconds(), Used: used.Seconds()}
 }

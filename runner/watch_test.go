@@ -22,7 +22,7 @@ type crowded struct {
 }
 
 func (c crowded) Resolve(...string) (llm.Route, error) {
-	return llm.Route{{Endpoint: &llm.Endpoint{Name: "sim", Client: c.client, Limiter: c}, Model: "sim"}}, nil
+	return llm.Route{{Endpoint: &llm.Endpoint{Name: "sim", Simulated: true, Client: c.client, Limiter: c}, Model: "sim"}}, nil
 }
 
 func (c crowded) Acquire(ctx context.Context, _ *llm.Request) (llm.Permit, error) {
@@ -33,6 +33,8 @@ func (c crowded) Acquire(ctx context.Context, _ *llm.Request) (llm.Permit, error
 		return nil, ctx.Err()
 	}
 }
+
+func (crowded) Accepted() {}
 
 func (crowded) Settle(*llm.Completion, error) {}
 
@@ -54,7 +56,7 @@ func TestWaitingForTheLimiterIsNoSilence(t *testing.T) {
 		p := playWith(t, runner.Config{
 			Log: events.NewMemory(), Models: crowded{llmtest.Script(t, llmtest.Agent(boss, llmtest.Calls("", create("alpha")))), time.Minute},
 		}, pair(limits, func(l *team.Limits) { l.MaxTime = 100 * time.Second }))
-		p.met(t, team.LimitMaxTime)
+		p.met(t, events.LimitMaxTime)
 		require.InDelta(t, 100, p.Driven.Seconds(), 2)
 	})
 }
@@ -72,12 +74,30 @@ func TestMaxTimeCountsOverResumes(t *testing.T) {
 		run.Suspend() // the call in flight ends at 60 s
 		require.Equal(t, events.StatusSuspended, parked(t, log, run).Status)
 		time.Sleep(time.Hour)
-		resumed, err := owned(t, log, script, "other").Resume(t.Context(), "", string(run.ID()))
+		resumed, err := owned(t, log, script, "other").Resume(t.Context(), "", run.ID(), runner.Terms{})
 		require.NoError(t, err)
 		p := ended(t, log, resumed)
-		p.met(t, team.LimitMaxTime)
+		p.met(t, events.LimitMaxTime)
 		require.Equal(t, events.StatusDegraded, p.Status)
 		require.InDelta(t, 91, p.Driven.Seconds(), 2)
 		require.Equal(t, "Done", p.Answer)
+	})
+}
+
+// Proves R23: neither is to wait until a failed call may be made again, for as long as
+// the endpoint asks.
+func TestWaitingForARetryIsNoSilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		busy := llmtest.Fails(&llm.Error{Kind: llm.ErrServer, Status: 503, RetryAfter: time.Minute, Message: "busy"})
+		script := llmtest.Script(t, ordinary()[0], llmtest.Agent(alpha,
+			busy, llmtest.Calls("", write("a", "A"), complete(1)).After(4*time.Second), busy, llmtest.Says("Did it").After(4*time.Second)))
+		p := playWith(t, runner.Config{
+			Log: events.NewMemory(), Models: oneClient{script},
+			OnSignal: func(s runner.Signal) { t.Errorf("signal %+v", s) },
+		}, pair(func(l *team.Limits) {
+			l.SilenceNotice, l.SilenceSlow, l.SilenceTimeout, l.SpecialistTimeout = 5*time.Second, 6*time.Second, 7*time.Second, 9*time.Second
+		}))
+		p.completed(t)
+		require.Greater(t, p.Driven, 2*time.Minute)
 	})
 }

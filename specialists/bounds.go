@@ -14,21 +14,18 @@ import (
 // Bounds are the limits that concern the document.
 func Bounds(l team.Limits) document.Bounds {
 	return document.Bounds{
-		MaxEntryBytes: l.MaxEntryBytes, MaxDocumentBytes: l.MaxDocumentBytes, MaxEntries: l.MaxEntries,
+		MaxEntryChars: l.MaxEntryChars, MaxDocumentChars: l.MaxDocumentChars, MaxEntries: l.MaxEntries,
 	}
 }
 
 // RecordDocumentLimit puts a bound of the document that a write met into the log,
 // once for each bound.
 func RecordDocumentLimit(tx *thread.Tx, in agent.Invocation, err error) {
-	var limit *document.LimitError
+	var limit *events.LimitError
 	if !errors.As(err, &limit) || tx.Run.LimitMet(limit.Limit) {
 		return
 	}
-	tx.Emit(in.Agent, in.Dispatch, events.LimitReached{
-		Limit: limit.Limit, Value: float64(limit.Max), Used: float64(limit.Used),
-		Consequence: "The write was refused, and the model told so.",
-	})
+	tx.Emit(in.Agent, thread.ActorOf(in.Dispatch), limit.Fact("The write was refused, and the model told so."))
 }
 
 func written(layout document.Layout, e events.DocumentUpdated) string {

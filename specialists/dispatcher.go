@@ -3,11 +3,13 @@ package specialists
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"golang.org/x/sync/semaphore"
 
 	"github.com/convene-run/convene/agent"
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/loop"
 	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/team"
 	"github.com/convene-run/convene/thread"
@@ -18,20 +20,20 @@ type Config struct {
 	Run      events.RunID
 	Priority llm.Priority
 	Team     *team.Team
-	// Specs are the specialists by id, as they were when the run started.
-	Specs   map[events.AgentID]*agent.Spec
-	Journal agent.Journal
-	Caller  agent.Caller
+	// Specs are the specialists by id, as they were when the run started; Asked are
+	// the same where they only answer a question.
+	Specs   map[events.AgentID]*loop.Spec
+	Asked   map[events.AgentID]*loop.Spec
+	Journal loop.Journal
+	Caller  loop.Caller
 	// Governor gives the governor of a dispatch that has spent so much so far.
-	Governor func(spent events.Usage, costUSD *float64) agent.Governor
+	Governor func(spent events.Usage, costUSD *float64) loop.Governor
 	// Functions are the specialists that are Go functions.
 	Functions map[events.AgentID]Function
-	// Watch is told when a dispatch begins to be driven: it returns where to show
-	// what the agent does, a context that ends when the dispatch must, and a function
-	// to call when it has ended.
-	Watch func(ctx context.Context, spec *agent.Spec, id events.DispatchID) (context.Context, *agent.Live, func())
-	// Stop ends the context that Watch gave for the dispatch.
-	Stop func(id events.DispatchID, cause error)
+	// Watch is told when a dispatch begins to be driven, and of the timeout that it has
+	// beside the team's, 0 for none: it returns where to show what the agent does, a
+	// context that ends when the dispatch must, and a function to call when it has ended.
+	Watch func(ctx context.Context, spec *loop.Spec, id events.DispatchID, timeout time.Duration) (context.Context, *agent.Live, func())
 }
 
 // Dispatcher drives the dispatches of one run in this process. It is safe for
@@ -48,8 +50,8 @@ func NewDispatcher(config Config) *Dispatcher {
 
 // Dispatch drives a dispatch that agent_started opened, from wherever the log says
 // it is, to its agent_finished. It waits while max_parallel_dispatches others of
-// the run are driven. The error is [agent.ErrSuspended] or the store's.
-func (d *Dispatcher) Dispatch(ctx context.Context, id events.DispatchID) error {
+// the run are driven. The error is [loop.ErrSuspended] or the store's.
+func (d *Dispatcher) Dispatch(ctx context.Context, id events.DispatchID, timeout time.Duration) error {
 	var (
 		who   events.AgentID
 		asked bool
@@ -65,35 +67,26 @@ func (d *Dispatcher) Dispatch(ctx context.Context, id events.DispatchID) error {
 	if err != nil {
 		return err
 	}
-	spec := d.config.Specs[who]
+	specs := d.config.Specs
+	if asked {
+		specs = d.config.Asked
+	}
+	spec := specs[who]
 	if spec == nil {
 		return fmt.Errorf("drive dispatch %s: the team has no specialist %q", id, who)
-	}
-	if asked {
-		spec = withoutTools(spec)
 	}
 	role := &role{id: id, agent: who, displayName: spec.DisplayName, limits: d.config.Team.Limits}
 	if err := d.places.Acquire(ctx, 1); err == nil {
 		defer d.places.Release(1)
 	}
-	ctx, live, done := d.config.Watch(ctx, spec, id)
+	ctx, live, done := d.config.Watch(ctx, spec, id, timeout)
 	defer done()
 	if f := d.config.Functions[who]; f != nil {
-		return f.drive(ctx, &d.config, role)
+		return f.drive(ctx, &d.config, role, live)
 	}
-	loop := &agent.Loop{
-		Spec: spec, Role: role, ID: id, Run: d.config.Run, Priority: d.config.Priority,
+	l := &loop.Loop{
+		Spec: spec, Role: role, ID: thread.ActorOf(id), Run: d.config.Run, Priority: d.config.Priority,
 		Journal: d.config.Journal, Caller: d.config.Caller, Governor: d.config.Governor(spent, cost), Live: live,
 	}
-	return loop.Drive(ctx)
-}
-
-// Stop implements [agent.Dispatcher].
-func (d *Dispatcher) Stop(id events.DispatchID, cause error) { d.config.Stop(id, cause) }
-
-// withoutTools is the specialist who only answers a question.
-func withoutTools(spec *agent.Spec) *agent.Spec {
-	asked := *spec
-	asked.Tools = &agent.Toolset{}
-	return &asked
+	return l.Drive(ctx)
 }

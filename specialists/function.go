@@ -5,17 +5,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 
 	"github.com/convene-run/convene/agent"
 	"github.com/convene-run/convene/events"
-	"github.com/convene-run/convene/team"
+	"github.com/convene-run/convene/internal/loop"
+	"github.com/convene-run/convene/internal/outside"
 	"github.com/convene-run/convene/thread"
 )
 
 // Function is a specialist that is a Go function in place of a model. An error fails
 // the dispatch, and the facilitator is told. A call whose process died is made again
-// on resume.
+// on resume. The context ends when the run or the dispatch must: at specialist_timeout,
+// and when nothing was heard for silence_timeout, see [Assignment.Progress]. A function
+// that ignores this is left behind, and what it returns is thrown away.
 type Function func(ctx context.Context, work Assignment) (Contribution, error)
 
 // Assignment is what a function is asked to do.
@@ -27,6 +29,16 @@ type Assignment struct {
 	Message string
 	// Document is what has been written so far, as Markdown.
 	Document string
+
+	progress func()
+}
+
+// Progress reports that the function is making progress: its silence timer restarts. It is safe for
+// concurrent use; once the dispatch is over it does nothing.
+func (a Assignment) Progress() {
+	if a.progress != nil {
+		a.progress()
+	}
 }
 
 // Contribution is what a function did. Its tasks are then done.
@@ -47,7 +59,7 @@ type Entry struct {
 }
 
 // drive runs the function and records what came of it, all at once.
-func (f Function) drive(ctx context.Context, config *Config, role *role) error {
+func (f Function) drive(ctx context.Context, config *Config, role *role, live *agent.Live) error {
 	var work Assignment
 	over := false
 	err := config.Journal.Do(func(tx *thread.Tx) {
@@ -65,38 +77,37 @@ func (f Function) drive(ctx context.Context, config *Config, role *role) error {
 	if err != nil || over {
 		return err
 	}
-	most := role.limits.SpecialistTimeout
-	ctx, cancel := context.WithTimeoutCause(ctx, most, &agent.LimitError{
-		Limit: team.LimitSpecialistTimeout, Value: most.Seconds(), Used: most.Seconds(),
-	})
-	defer cancel()
-	done, err := f.call(ctx, work)
-	if ctx.Err() != nil {
-		if err = context.Cause(ctx); errors.Is(err, agent.ErrSuspended) {
-			return err
-		}
+	var end func()
+	work.progress, end = live.Work()
+	defer end()
+	out := outside.Call(ctx, func(ctx context.Context) (Contribution, error) { return f(ctx, work) })
+	if out.Panic != nil {
+		out.Err = fmt.Errorf("the specialist panicked: %v", out.Panic)
 	}
-	return config.Journal.Do(func(tx *thread.Tx) {
-		if role.Over(tx.Run) {
-			return
-		}
-		if err == nil {
-			err = role.record(tx, tools{team: config.Team}, done)
-		}
-		if err != nil {
-			role.Fail(tx, err)
-		}
-	})
+	parked := out.Err != nil && errors.Is(out.Err, loop.ErrSuspended)
+	err = config.Journal.Do(func(tx *thread.Tx) { role.returned(tx, tools{team: config.Team}, out, parked) })
+	if err == nil && parked {
+		return loop.ErrSuspended
+	}
+	return err
 }
 
-// call makes a panic an error.
-func (f Function) call(ctx context.Context, work Assignment) (done Contribution, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("the specialist panicked: %v", p)
-		}
-	}()
-	return f(ctx, work)
+// returned records what came of the function; of one that a stop of the run cut off
+// only that it was left behind, if it was.
+func (r *role) returned(tx *thread.Tx, tools tools, out outside.Outcome[Contribution], parked bool) {
+	if r.Over(tx.Run) {
+		return
+	}
+	if out.Left {
+		tx.Emit(r.agent, thread.ActorOf(r.id), loop.LeftBehind(string(r.agent)))
+	}
+	err := out.Err
+	if err == nil {
+		err = r.record(tx, tools, out.Value)
+	}
+	if err != nil && !parked {
+		r.Fail(tx, err)
+	}
 }
 
 // record writes the entries, completes the tasks and ends the dispatch. What is
@@ -106,21 +117,13 @@ func (r *role) record(tx *thread.Tx, tools tools, done Contribution) error {
 		done.Entries = nil // who is asked writes nothing
 	}
 	for _, entry := range done.Entries {
-		args := maps.Clone(entry.Place)
-		if args == nil {
-			args = map[string]any{}
-		}
-		args["content"] = entry.Content
-		if entry.Task != 0 {
-			args["task_id"] = entry.Task
-		}
-		text, err := json.Marshal(args)
+		place, err := json.Marshal(entry.Place)
 		if err != nil {
 			return err
 		}
 		result := tools.write(tx, agent.Invocation{
-			Agent: r.agent, Dispatch: r.id, Tool: "write_section", Ref: events.CallRef{Arguments: string(text)},
-		})
+			Agent: r.agent, Dispatch: r.id, Tool: "write_section", Ref: events.CallRef{Arguments: string(place)},
+		}, writeArgs{Content: entry.Content, TaskID: entry.Task})
 		if result.Failed {
 			return errors.New(result.Text)
 		}
@@ -132,7 +135,7 @@ func (r *role) record(tx *thread.Tx, tools tools, done Contribution) error {
 			return err
 		}
 		if updated != nil {
-			tx.Emit(r.agent, r.id, *updated)
+			tx.Emit(r.agent, thread.ActorOf(r.id), *updated)
 		}
 	}
 	r.Close(tx, events.Reply{Text: done.Summary})

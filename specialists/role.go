@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/convene-run/convene/agent"
-	"github.com/convene-run/convene/board"
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/loop"
+	"github.com/convene-run/convene/internal/quote"
 	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/team"
 	"github.com/convene-run/convene/thread"
@@ -30,80 +30,109 @@ func (r *role) Over(run *thread.Run) bool { return r.dispatch(run).Finish != nil
 func (r *role) Opening(run *thread.Run) []events.Message {
 	start := r.dispatch(run).Start
 	if start.Asked {
-		return []events.Message{{Role: events.RoleUser, Content: "The facilitator asks you: " + start.Message +
-			"\n\nAnswer in text. You have no tasks and no tools for this, and nothing is written into the document."}}
+		return []events.Message{{Role: events.RoleUser, Content: quote.After("The facilitator asks you:", start.Message) +
+			"\n\nAnswer in text. You have no tasks for this, and nothing is written into the document."}}
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "Your tasks: %s\n\n", taskList(start.TaskIDs))
 	for _, id := range start.TaskIDs {
 		if task, ok := run.Board.Task(id); ok {
-			fmt.Fprintf(&b, "- %d: %s\n", task.ID, task.Text)
+			b.WriteString(quote.After(fmt.Sprintf("- %d:", task.ID), task.Text) + "\n")
 		}
 	}
 	if start.Message != "" {
-		fmt.Fprintf(&b, "\nThe facilitator says: %s\n", start.Message)
+		b.WriteString("\n" + quote.After("The facilitator says:", start.Message) + "\n")
 	}
 	return []events.Message{{Role: events.RoleUser, Content: b.String()}}
 }
 
-const nudgeEmpty = "empty_reply"
+// Reasons of the messages that the engine writes to a specialist.
+const (
+	nudgeEmpty     = "empty_reply"
+	nudgeUnwritten = "unwritten_tasks"
+)
 
-func (r *role) Prepare(tx *thread.Tx, conv *thread.Conversation, limit *agent.LimitError) agent.NextStep {
+func (r *role) Prepare(tx *thread.Tx, conv *thread.Conversation, limit *events.LimitError) loop.NextStep {
 	switch {
 	case limit != nil:
 		r.Fail(tx, limit)
-		return agent.Stop{}
+		return loop.End{}
 	case conv.Turns() >= r.limits.MaxSpecialistTurns:
-		r.Fail(tx, &agent.LimitError{
-			Limit: team.LimitMaxSpecialistTurns, Value: float64(r.limits.MaxSpecialistTurns), Used: float64(conv.Turns()),
+		r.Fail(tx, &events.LimitError{
+			Limit: events.LimitMaxSpecialistTurns, Value: float64(r.limits.MaxSpecialistTurns), Used: float64(conv.Turns()),
 		})
-		return agent.Stop{}
+		return loop.End{}
 	case conv.EmptyReplies() >= r.limits.MaxEmptyReplies:
-		r.Fail(tx, &agent.LimitError{
-			Limit: team.LimitMaxEmptyReplies, Value: float64(r.limits.MaxEmptyReplies), Used: float64(conv.EmptyReplies()),
+		r.Fail(tx, &events.LimitError{
+			Limit: events.LimitMaxEmptyReplies, Value: float64(r.limits.MaxEmptyReplies), Used: float64(conv.EmptyReplies()),
 		})
-		return agent.Stop{}
+		return loop.End{}
 	case conv.EmptyReplies() > 0 && conv.TurnsSince(nudgeEmpty) > 0:
-		tx.Emit(r.agent, r.id, events.UserMessage{
-			Synthetic: true, Reason: nudgeEmpty,
-			Content: agent.EmptyReplyNudge(conv, "Work on your tasks with the tools, or answer with your summary if they are done."),
-		})
+		r.nudge(tx, nudgeEmpty, loop.EmptyReplyNudge(conv, "Work on your tasks with the tools, or answer with your summary if they are done."))
 	}
-	return agent.RunAgain{}
+	return loop.RunAgain{}
 }
 
 // Beside records nothing: what a specialist says beside its calls is in the model
 // call.
 func (r *role) Beside(*thread.Tx, string) {}
 
-// Close ends the dispatch well: open tasks of its own are completed for it.
+// Close ends the dispatch well. Of tasks that it has neither written nor declined it is
+// told, once; what is then still unwritten stays open. What it wrote and did not tick
+// off is completed for it.
 func (r *role) Close(tx *thread.Tx, reply events.Reply) {
-	tx.Emit(r.agent, r.id, events.AgentMessage{Agent: r.agent, DisplayName: r.displayName, Content: reply.Text})
-	for _, fact := range tx.Run.Board.AutoComplete(r.dispatch(tx.Run).Start.TaskIDs) {
-		tx.Emit(r.agent, r.id, fact)
+	d := r.dispatch(tx.Run)
+	conv := d.Conversation
+	unwritten := tx.Run.Unwritten(d)
+	if len(unwritten) > 0 && conv.Nudges(nudgeUnwritten) == 0 && conv.Turns() < r.limits.MaxSpecialistTurns {
+		r.nudge(tx, nudgeUnwritten, "You are about to end, but these tasks are neither done nor declined, and no entry of yours names them:\n"+
+			tx.Run.Board.RenderTasks(unwritten)+"\nWrite what is missing with write_section and the task_id, then call complete_task; "+
+			"or call decline_task with the reason. Then answer with your summary again. What is not written stays open.")
+		return
 	}
-	r.finish(tx, events.OutcomeOK, reply.Text, nil)
+	tx.Emit(r.agent, thread.ActorOf(r.id), events.AgentMessage{Agent: r.agent, DisplayName: r.displayName, Content: reply.Text})
+	for _, fact := range tx.Run.Board.AutoComplete(d.Start.TaskIDs, func(id events.TaskID) bool { return d.Written[id] }) {
+		tx.Emit(r.agent, thread.ActorOf(r.id), fact)
+	}
+	r.finish(tx, events.OutcomeOK, r.outcome(tx.Run, reply.Text), nil)
+}
+
+func (r *role) nudge(tx *thread.Tx, reason, content string) {
+	tx.Emit(r.agent, thread.ActorOf(r.id), events.UserMessage{Content: content, Synthetic: true, Reason: reason})
+}
+
+// outcome is what the facilitator reads of a dispatch that ended well: the specialist's
+// summary, behind what it left open, if anything. The summary is quoted then, so that it
+// cannot speak for the board.
+func (r *role) outcome(run *thread.Run, summary string) string {
+	start := r.dispatch(run).Start
+	for _, id := range start.TaskIDs {
+		if task, ok := run.Board.Task(id); ok && !task.Finished {
+			return fmt.Sprintf("%s left tasks open:\n%s\n\n%s", r.agent, run.Board.RenderTasks(start.TaskIDs), quote.After("It says:", summary))
+		}
+	}
+	return summary
 }
 
 // Fail ends the dispatch without touching its tasks: the facilitator is told which
 // are open and why.
 func (r *role) Fail(tx *thread.Tx, cause error) {
-	status := outcome(cause)
-	var limit *agent.LimitError
+	status := outcomeOf(cause)
+	var limit *events.LimitError
 	if errors.As(cause, &limit) && !tx.Run.LimitMet(limit.Limit) {
-		tx.Emit(r.agent, r.id, limit.Fact("The specialist ends here; its open tasks stay open."))
+		tx.Emit(r.agent, thread.ActorOf(r.id), limit.Fact("The specialist ends here; its open tasks stay open."))
 	}
 	r.finish(tx, status, r.failure(tx.Run, cause), cause)
 }
 
-func outcome(cause error) events.Outcome {
-	var limit *agent.LimitError
+func outcomeOf(cause error) events.Outcome {
+	var limit *events.LimitError
 	switch {
-	case errors.As(cause, &limit) && (limit.Limit == team.LimitSpecialistTimeout || limit.Limit == team.LimitSilenceTimeout):
+	case errors.As(cause, &limit) && (limit.Limit == events.LimitSpecialistTimeout || limit.Limit == events.LimitSilenceTimeout):
 		return events.OutcomeTimedOut
 	case limit != nil:
 		return events.OutcomeLimit
-	case errors.Is(cause, agent.ErrCancelled):
+	case errors.Is(cause, loop.ErrCancelled):
 		return events.OutcomeCancelled
 	case llm.KindOf(cause) == llm.ErrTimeout:
 		return events.OutcomeTimedOut
@@ -113,26 +142,24 @@ func outcome(cause error) events.Outcome {
 
 // failure is what the facilitator reads.
 func (r *role) failure(run *thread.Run, cause error) string {
-	d := r.dispatch(run)
-	var tasks []events.Task
-	for _, id := range d.Start.TaskIDs {
-		if task, ok := run.Board.Task(id); ok {
-			tasks = append(tasks, task)
-		}
+	tasks := r.dispatch(run).Start.TaskIDs
+	if len(tasks) == 0 {
+		return fmt.Sprintf("Error: %s did not answer: %v.", r.agent, cause)
 	}
 	return fmt.Sprintf("Error: %s did not finish: %v.\nIts tasks:\n%s\nWhat it wrote stays in the document. "+
 		"Dispatch it again for what is open, give the work to another, or go on without and name the limitation in your answer.",
-		r.agent, cause, board.Render(tasks, run.Board.AutoCompleted))
+		r.agent, cause, run.Board.RenderTasks(tasks))
 }
 
 func (r *role) finish(tx *thread.Tx, status events.Outcome, result string, cause error) {
 	d := r.dispatch(tx.Run)
+	text, _ := loop.Bound(tx, r.agent, thread.ActorOf(r.id), result, r.limits.MaxToolResultChars)
 	finished := events.AgentFinished{
 		Agent: r.agent, DisplayName: r.displayName, CallID: d.Start.CallID, Status: status,
-		Result: agent.Bound(tx, r.agent, r.id, result, r.limits.MaxToolResultBytes), ElapsedMS: tx.Run.Elapsed(d, tx.Now).Milliseconds(),
+		Result: text, ElapsedMS: tx.Run.Elapsed(d, tx.Now).Milliseconds(),
 	}
 	if cause != nil {
 		finished.Error, finished.FailedCall = cause.Error(), llm.FailedCall(cause)
 	}
-	tx.Emit(r.agent, r.id, finished)
+	tx.Emit(r.agent, thread.ActorOf(r.id), finished)
 }

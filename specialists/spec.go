@@ -11,15 +11,30 @@ import (
 	"github.com/convene-run/convene/team"
 )
 
-//go:embed prompt.md
-var promptText string
+var (
+	//go:embed prompt.md
+	promptText string
+	//go:embed asked.md
+	askedText string
 
-var prompt = template.Must(template.New("specialist").Parse(promptText))
+	prompt = template.Must(template.New("specialist").Parse(promptText))
+	asked  = template.Must(template.New("asked").Parse(askedText))
+)
 
 // System gives the system prompt of a specialist: the same bytes for every
-// dispatch and every run of a team.
-func System(t *team.Team, s team.Specialist) (string, error) {
-	var others []string
+// dispatch and every run of a team. further are the tools that it has in addition to [Tools].
+func System(t *team.Team, s team.Specialist, further []agent.Tool) (string, error) {
+	return render(prompt, t, s, further)
+}
+
+// AskedSystem gives the system prompt of a specialist who is only asked a question: it
+// has the further tools alone.
+func AskedSystem(t *team.Team, s team.Specialist, further []agent.Tool) (string, error) {
+	return render(asked, t, s, further)
+}
+
+func render(text *template.Template, t *team.Team, s team.Specialist, further []agent.Tool) (string, error) {
+	var others, tools []string
 	for _, other := range t.Specialists {
 		if other.ID != s.ID {
 			others = append(others, string(other.ID))
@@ -28,9 +43,14 @@ func System(t *team.Team, s team.Specialist) (string, error) {
 	if len(others) == 0 {
 		others = []string{"there is no other"}
 	}
+	for _, tool := range further {
+		tools = append(tools, tool.Name)
+	}
 	var b strings.Builder
-	err := prompt.Execute(&b, map[string]string{
-		"DisplayName": s.DisplayName, "Prompt": strings.TrimSpace(s.Prompt), "Others": strings.Join(others, ", "),
+	err := text.Execute(&b, map[string]string{
+		"DisplayName": s.DisplayName, "Prompt": strings.TrimSpace(s.Prompt),
+		"Others": strings.Join(others, ", "), "Tools": strings.Join(tools, ", "),
+		"States": strings.Join(s.WorkflowStates, ", "),
 	})
 	return b.String(), err
 }
@@ -47,5 +67,5 @@ func taskList(ids []events.TaskID) string {
 // Tools are a specialist's tools, in the order in which they are offered.
 func Tools(t *team.Team) []agent.Tool {
 	tools := tools{team: t}
-	return []agent.Tool{tools.readTasks(), tools.completeTask(), tools.readDocument(), tools.writeSection()}
+	return []agent.Tool{tools.readTasks(), tools.completeTask(), tools.declineTask(), tools.readDocument(), tools.writeSection()}
 }

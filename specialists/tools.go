@@ -1,11 +1,10 @@
 package specialists
 
 import (
-	"errors"
-
 	"github.com/convene-run/convene/agent"
 	"github.com/convene-run/convene/document"
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/loop"
 	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/team"
 	"github.com/convene-run/convene/thread"
@@ -13,56 +12,59 @@ import (
 
 type tools struct{ team *team.Team }
 
+type readTasksArgs struct {
+	TaskIDs []events.TaskID `json:"task_ids,omitempty" jsonschema:"Tasks to show. Leave it out for all."`
+}
+
 func (t tools) readTasks() agent.Tool {
-	return agent.Tool{
-		Tool: llm.Tool{
-			Name:        "read_tasks",
-			Description: "Shows tasks of the plan: those you name, or the whole plan.",
-			Parameters: agent.Parameters(agent.Property{
-				Name: "task_ids", Schema: agent.List(agent.Integer(""), "Tasks to show. Leave it out for all."),
-			}),
-		},
-		Handler: agent.Pure(func(tx *thread.Tx, in agent.Invocation) agent.Result {
-			var args struct {
-				TaskIDs []events.TaskID `json:"task_ids"`
-			}
-			if err := in.Decode(&args); err != nil {
-				return agent.Refuse(err)
-			}
-			return agent.Result{Text: tx.Run.Board.RenderTasks(args.TaskIDs)}
-		}),
-	}
+	return loop.PureFunc(llm.Tool{
+		Name:        "read_tasks",
+		Description: "Shows tasks of the plan: those you name, or the whole plan.",
+	}, func(tx *thread.Tx, _ agent.Invocation, args readTasksArgs) agent.Result {
+		return agent.Result{Text: tx.Run.Board.RenderTasks(args.TaskIDs)}
+	})
+}
+
+type completeTaskArgs struct {
+	TaskID events.TaskID `json:"task_id" jsonschema:"The task that is done."`
 }
 
 func (t tools) completeTask() agent.Tool {
-	return agent.Tool{
-		Tool: llm.Tool{
-			Name:        "complete_task",
-			Description: "Marks one of your tasks as done. Call it once the task's result is written.",
-			Parameters: agent.Parameters(agent.Property{
-				Name: "task_id", Schema: agent.Integer("The task that is done."), Required: true,
-			}),
-		},
-		Handler: agent.Pure(func(tx *thread.Tx, in agent.Invocation) agent.Result {
-			var args struct {
-				TaskID events.TaskID `json:"task_id"`
-			}
-			if err := in.Decode(&args); err != nil {
-				return agent.Refuse(err)
-			}
-			updated, warning, result, err := tx.Run.Board.Complete(in.Agent, assigned(tx.Run, in.Dispatch), args.TaskID)
-			if err != nil {
-				return agent.Refuse(err)
-			}
-			if warning != nil {
-				tx.Emit(in.Agent, in.Dispatch, *warning)
-			}
-			if updated != nil {
-				tx.Emit(in.Agent, in.Dispatch, *updated)
-			}
-			return agent.Result{Text: result}
-		}),
-	}
+	return loop.PureFunc(llm.Tool{
+		Name:        "complete_task",
+		Description: "Marks one of your tasks as done. Call it once the task's result is written.",
+	}, func(tx *thread.Tx, in agent.Invocation, args completeTaskArgs) agent.Result {
+		updated, warning, result, err := tx.Run.Board.Complete(in.Agent, assigned(tx.Run, in.Dispatch), args.TaskID)
+		if err != nil {
+			return agent.Refuse(err)
+		}
+		if warning != nil {
+			tx.Emit(in.Agent, thread.ActorOf(in.Dispatch), *warning)
+		}
+		if updated != nil {
+			tx.Emit(in.Agent, thread.ActorOf(in.Dispatch), *updated)
+		}
+		return agent.Result{Text: result}
+	})
+}
+
+type declineTaskArgs struct {
+	TaskID events.TaskID `json:"task_id" jsonschema:"The task that cannot be done."`
+	Reason string        `json:"reason" jsonschema:"What keeps it from being done, in a sentence."`
+}
+
+func (t tools) declineTask() agent.Tool {
+	return loop.PureFunc(llm.Tool{
+		Name:        "decline_task",
+		Description: "Says that one of your tasks cannot be done, and why. It stays open, and the facilitator is told the reason.",
+	}, func(tx *thread.Tx, in agent.Invocation, args declineTaskArgs) agent.Result {
+		updated, result, err := tx.Run.Board.Decline(assigned(tx.Run, in.Dispatch), args.TaskID, args.Reason)
+		if err != nil {
+			return agent.Refuse(err)
+		}
+		tx.Emit(in.Agent, thread.ActorOf(in.Dispatch), updated)
+		return agent.Result{Text: result}
+	})
 }
 
 // assigned are the tasks that the dispatch was given.
@@ -78,49 +80,38 @@ func (t tools) readDocument() agent.Tool { return ReadDocument(t.team) }
 // ReadDocument is the tool that shows the document with authors and entry ids.
 // The facilitator has it too.
 func ReadDocument(t *team.Team) agent.Tool {
-	return agent.Tool{
-		Tool: llm.Tool{
-			Name:        "read_document",
-			Description: "Shows what stands in the document, each entry with its author and id. Name a part of it to read that alone.",
-			Parameters:  agent.Parameters(agent.PlaceProperties(t.Document, true)...),
-		},
-		Handler: agent.Pure(func(tx *thread.Tx, in agent.Invocation) agent.Result {
-			var args map[string]any
-			if err := in.Decode(&args); err != nil {
-				return agent.Refuse(err)
-			}
-			place, err := t.Document.Filter(args)
-			if err != nil {
-				return agent.Refuse(err)
-			}
-			text, shown := tx.Run.Document.RenderTagged(document.Query{Place: place, Budget: t.Limits.MaxReadChars})
-			return agent.Result{Text: text, Shown: shown}
-		}),
-	}
+	return loop.PureFunc(llm.Tool{
+		Name: "read_document",
+		Description: "Shows what stands in the document, each entry with its author and id. Every line of an entry is shown behind \"> \", " +
+			"which is not part of it. Name a part of the document to read that alone.",
+		Parameters: agent.Schema[struct{}](loop.Place(t.Document, true)),
+	}, func(tx *thread.Tx, _ agent.Invocation, place map[string]any) agent.Result {
+		filter, err := t.Document.Filter(place)
+		if err != nil {
+			return agent.Refuse(err)
+		}
+		text, shown := tx.Run.Document.RenderTagged(document.Query{Place: filter, Budget: t.Limits.MaxReadChars, Most: t.Limits.MaxToolResultChars})
+		return agent.Result{Text: text, Shown: shown}
+	})
+}
+
+// writeArgs are the arguments of write_section other than the place.
+type writeArgs struct {
+	Content string        `json:"content" jsonschema:"What the reader of the document reads, in Markdown."`
+	TaskID  events.TaskID `json:"task_id,omitempty" jsonschema:"The task of yours that this answers. Name it where you have several."`
 }
 
 func (t tools) writeSection() agent.Tool {
-	properties := append(agent.PlaceProperties(t.team.Document, false),
-		agent.Property{Name: "content", Schema: agent.Text("What the reader of the document reads, in Markdown."), Required: true},
-		agent.Property{Name: "task_id", Schema: agent.Integer("The task of yours that this answers.")},
-	)
-	return agent.Tool{
-		Tool: llm.Tool{
-			Name:        "write_section",
-			Description: "Appends an entry to a place of the document. What stands there already stays.",
-			Parameters:  agent.Parameters(properties...),
-		},
-		Handler: agent.Pure(t.write),
-	}
+	return loop.PureFunc(llm.Tool{
+		Name:        "write_section",
+		Description: "Appends an entry to a place of the document. What stands there already stays.",
+		Parameters:  agent.Schema[writeArgs](loop.Place(t.team.Document, false)),
+	}, t.write)
 }
 
-func (t tools) write(tx *thread.Tx, in agent.Invocation) agent.Result {
+func (t tools) write(tx *thread.Tx, in agent.Invocation, args writeArgs) agent.Result {
 	var place map[string]any
-	var args struct {
-		Content string        `json:"content"`
-		TaskID  events.TaskID `json:"task_id"`
-	}
-	if err := errors.Join(in.Decode(&place), in.Decode(&args)); err != nil {
+	if err := in.Decode(&place); err != nil {
 		return agent.Refuse(err)
 	}
 	at, err := t.team.Document.Place(place)
@@ -135,7 +126,7 @@ func (t tools) write(tx *thread.Tx, in agent.Invocation) agent.Result {
 		RecordDocumentLimit(tx, in, err)
 		return agent.Refuse(err)
 	}
-	tx.Emit(in.Agent, in.Dispatch, updated)
+	tx.Emit(in.Agent, thread.ActorOf(in.Dispatch), updated)
 	return agent.Result{Text: written(t.team.Document, updated)}
 }
 

@@ -6,13 +6,15 @@ import (
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/convene-run/convene/internal/chars"
 )
 
-// MaxAnswerSchemaBytes bounds an answer's schema, which every turn of the
+// maxAnswerSchemaChars bounds an answer's schema, which every turn of the
 // facilitator carries.
-const MaxAnswerSchemaBytes = 32 << 10
+const maxAnswerSchemaChars = 32 << 10
 
-// Answer reads the text of an answer under AnswerSchema: JSON, be it alone or in
+// Answer reads the text of an answer under AnswerSchema: JSON, either alone or in
 // one code fence. It gives the JSON compact, or says what is wrong with it, in words
 // that a model can act on.
 func (t *Team) Answer(text string) (json.RawMessage, error) {
@@ -53,8 +55,8 @@ func (t *Team) checkAnswerSchema(found *problems) {
 	if len(t.AnswerSchema) == 0 {
 		return
 	}
-	if len(t.AnswerSchema) > MaxAnswerSchemaBytes {
-		found.add("answer_schema", "the schema has %d bytes; at most %d are taken", len(t.AnswerSchema), MaxAnswerSchemaBytes)
+	if schema := string(t.AnswerSchema); chars.Over(schema, maxAnswerSchemaChars) {
+		found.add("answer_schema", "the schema has %d characters; at most %d are allowed", chars.Count(schema), maxAnswerSchemaChars)
 		return
 	}
 	if _, err := compileSchema(t.AnswerSchema); err != nil {

@@ -70,7 +70,7 @@ func (e *UnknownError) Error() string {
 	if e.Near != "" {
 		hint = fmt.Sprintf("did you mean %q? ", e.Near)
 	}
-	return fmt.Sprintf("unknown team %q: there is no built-in team and no file of that name; %sbuilt in are %s; a file is given by its path, and `convene team init` writes one",
+	return fmt.Sprintf("unknown team %q: there is no built-in team and no file of that name; %sthe built-in teams are %s; give a team file by its path; `convene team init` writes one",
 		clip(e.Name), hint, join(e.Builtin))
 }
 

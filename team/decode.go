@@ -3,6 +3,7 @@ package team
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -78,6 +79,14 @@ func (d *decoder) into(n *node, path string, target reflect.Value) {
 		d.raw(n, path, raw)
 		return
 	}
+	if raw, ok := target.Addr().Interface().(*json.RawMessage); ok {
+		d.raw(n, path, (*rawValue)(raw))
+		return
+	}
+	if duration, ok := target.Addr().Interface().(*Duration); ok {
+		d.decodeDuration(n, path, duration)
+		return
+	}
 	switch target.Kind() {
 	case reflect.Pointer:
 		target.Set(reflect.New(target.Type().Elem()))
@@ -90,6 +99,10 @@ func (d *decoder) into(n *node, path string, target reflect.Value) {
 		if d.wants(n, path, kindNumber) {
 			target.SetFloat(n.num)
 		}
+	case reflect.Int:
+		d.whole(n, path, target)
+	case reflect.Map:
+		d.named(n, path, target)
 	case reflect.Slice:
 		d.list(n, path, target)
 	case reflect.Struct:
@@ -141,15 +154,44 @@ func (d *decoder) list(n *node, path string, target reflect.Value) {
 	target.Set(items)
 }
 
+// whole reads a whole number.
+func (d *decoder) whole(n *node, path string, target reflect.Value) {
+	switch {
+	case !d.wants(n, path, kindNumber):
+	case n.num != math.Trunc(n.num) || math.Abs(n.num) > math.MaxInt32:
+		d.broke(path, "%s must be a whole number, not %s", path, clip(n.text))
+	default:
+		target.SetInt(int64(n.num))
+	}
+}
+
+// named reads a mapping whose keys are names that the file gives.
+func (d *decoder) named(n *node, path string, target reflect.Value) {
+	if !d.wants(n, path, kindMapping) {
+		return
+	}
+	names := make([]string, len(n.pairs))
+	for i, p := range n.pairs {
+		names[i] = p.key
+	}
+	target.Set(reflect.MakeMap(target.Type()))
+	for _, p := range d.knownPairs(n, path, names) {
+		value := reflect.New(target.Type().Elem()).Elem()
+		d.into(p.value, under(path, p.key), value)
+		target.SetMapIndex(reflect.ValueOf(p.key), value)
+	}
+}
+
 func (d *decoder) mapping(n *node, path string, target reflect.Value) {
 	if !d.wants(n, path, kindMapping) {
 		return
 	}
 	fields := map[string]reflect.Value{}
 	var keys []string
-	for i := range target.NumField() {
-		key, _, _ := strings.Cut(target.Type().Field(i).Tag.Get("json"), ",")
-		fields[key], keys = target.Field(i), append(keys, key)
+	for _, field := range reflect.VisibleFields(target.Type()) {
+		if key, _, _ := strings.Cut(field.Tag.Get("json"), ","); key != "" {
+			fields[key], keys = target.FieldByIndex(field.Index), append(keys, key)
+		}
 	}
 	for _, p := range d.knownPairs(n, path, keys) {
 		d.into(p.value, under(path, p.key), fields[p.key])
@@ -174,7 +216,7 @@ func (d *decoder) knownPairs(n *node, path string, keys []string) []pair {
 			d.unknownKey(p, path, keys, first)
 		case seen[p.key]:
 			d.found = append(d.found, Problem{Path: at, Line: p.at.line, Column: p.at.column,
-				Message: fmt.Sprintf("key %q is there twice, first in line %d; remove one", p.key, first[p.key].line)})
+				Message: fmt.Sprintf("key %q appears twice, first on line %d; remove one", p.key, first[p.key].line)})
 		default:
 			if p.value.kind == kindMapping || p.value.kind == kindList || p.value.at.line == 0 {
 				p.value.at = p.at // the key is where a person looks for a whole block

@@ -14,6 +14,7 @@ func (d *decoder) limits(n *node, path string, target *Limits) {
 	keys := make([]string, len(bounds))
 	for i, b := range bounds {
 		keys[i] = string(b.Name)
+		n.rename(string(former[b.Name]), keys[i])
 	}
 	for _, p := range d.knownPairs(n, path, keys) {
 		at := under(path, p.key)

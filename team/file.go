@@ -22,7 +22,8 @@ type fileTeam struct {
 	Specialists  []Specialist  `json:"specialists" jsonschema:"The agents that do the work, 1 to 20."`
 	Document     *fileDocument `json:"document,omitempty" jsonschema:"Layout of the shared document. Without it, agents name sections and slots as they need them."`
 	Limits       Limits        `json:"limits,omitempty" jsonschema:"Bounds of a run. Each has a default; convene team show prints them."`
-	AnswerSchema rawValue      `json:"answer_schema,omitempty" jsonschema:"JSON Schema of the answer, an object. With it the answer is JSON: checked, mended once by the model, else the run fails."`
+	Handoff      *Handoff      `json:"handoff,omitempty" jsonschema:"To whom the facilitator may hand the conversation with the user over. Without it the facilitator keeps it."`
+	AnswerSchema rawValue      `json:"answer_schema,omitempty" jsonschema:"JSON Schema of the answer, an object. With it the answer is JSON, which is validated; the model may correct it once, otherwise the run fails."`
 }
 
 // rawValue is a value of the file as JSON.
@@ -55,7 +56,7 @@ func Parse(name string, src []byte) (*Team, error) {
 	t := Team{
 		Name: file.Name, DisplayName: file.DisplayName, Description: file.Description,
 		Request: file.Request, Facilitator: file.Facilitator, Specialists: file.Specialists,
-		Document: d.layout(file.Document), Limits: file.Limits, AnswerSchema: json.RawMessage(file.AnswerSchema), places: d.places,
+		Document: d.layout(file.Document), Limits: file.Limits, Handoff: file.Handoff, AnswerSchema: json.RawMessage(file.AnswerSchema), file: name, places: d.places,
 	}.WithDefaults()
 	d.addUnlessBroken(t.check())
 	if err := d.found.err(name, d.places); err != nil {

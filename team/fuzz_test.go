@@ -31,7 +31,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, src []byte) {
 		start := time.Now()
 		parsed, err := team.Parse("fuzz.yaml", src)
-		require.Less(t, time.Since(start), 5*time.Second)
+		require.Less(t, time.Since(start), 30*time.Second)
 		if err == nil {
 			requireStable(t, parsed)
 			return

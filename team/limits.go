@@ -14,18 +14,18 @@ import (
 // default there. In JSON and YAML times are written as "90s" or "10m".
 type Limits struct {
 	MaxTasks              int
-	MaxTaskBytes          int
+	MaxTaskChars          int
 	MaxFacilitatorTurns   int
 	MaxSpecialistTurns    int
 	MaxDispatches         int
 	MaxParallelDispatches int
 	MaxToolCallsPerTurn   int
-	MaxEntryBytes         int
-	MaxDocumentBytes      int
+	MaxEntryChars         int
+	MaxDocumentChars      int
 	MaxEntries            int
-	MaxReplyBytes         int
+	MaxReplyChars         int
 	MaxEmptyReplies       int
-	MaxToolResultBytes    int
+	MaxToolResultChars    int
 	MaxReadChars          int
 	MaxTokens             int64
 	// MaxCostUSD is 0 where a run has no bound of cost.
@@ -36,6 +36,7 @@ type Limits struct {
 	MaxSpecialistCostUSD float64
 	MaxTime              time.Duration
 	SpecialistTimeout    time.Duration
+	ToolTimeout          time.Duration
 	SilenceNotice        time.Duration
 	SilenceSlow          time.Duration
 	SilenceTimeout       time.Duration
@@ -66,19 +67,19 @@ func (l Limits) Value(name events.Limit) float64 {
 	return b.value(&l)
 }
 
-// LimitError says that a limit is impossible.
-type LimitError struct {
+// InvalidLimitError says that a limit is set to what cannot be.
+type InvalidLimitError struct {
 	Limit events.Limit
 	// Other is the limit that this one contradicts, empty if it is wrong alone.
 	Other   events.Limit
 	Message string
 }
 
-func (e *LimitError) Error() string { return e.Message }
+func (e *InvalidLimitError) Error() string { return e.Message }
 
 // Validate checks limits that have their defaults: each within its bounds, the
 // silences in order. It returns all that is wrong, joined; each error is a
-// *[LimitError].
+// *[InvalidLimitError].
 func (l Limits) Validate() error {
 	var all []error
 	for _, wrong := range l.check() {
@@ -87,11 +88,11 @@ func (l Limits) Validate() error {
 	return errors.Join(all...)
 }
 
-func (l Limits) check() []*LimitError {
-	var found []*LimitError
+func (l Limits) check() []*InvalidLimitError {
+	var found []*InvalidLimitError
 	for _, b := range bounds {
 		if message := b.check(b.value(&l)); message != "" {
-			found = append(found, &LimitError{Limit: b.Name, Message: message})
+			found = append(found, &InvalidLimitError{Limit: b.Name, Message: message})
 		}
 	}
 	if len(found) > 0 {
@@ -101,7 +102,7 @@ func (l Limits) check() []*LimitError {
 		low, _ := findBound(silences[i])
 		high, _ := findBound(name)
 		if low.value(&l) >= high.value(&l) {
-			found = append(found, &LimitError{Limit: low.Name, Other: high.Name, Message: fmt.Sprintf(
+			found = append(found, &InvalidLimitError{Limit: low.Name, Other: high.Name, Message: fmt.Sprintf(
 				"%s (%s) must be less than %s (%s); change one of them",
 				low.Name, low.Format(low.value(&l)), high.Name, high.Format(high.value(&l)))})
 		}
@@ -111,7 +112,7 @@ func (l Limits) check() []*LimitError {
 
 // silences are the limits that must follow each other. Any other two limits may
 // stand in any order: the tighter one is met first.
-var silences = []events.Limit{LimitSilenceNotice, LimitSilenceSlow, LimitSilenceTimeout}
+var silences = []events.Limit{events.LimitSilenceNotice, events.LimitSilenceSlow, events.LimitSilenceTimeout}
 
 // MarshalJSON writes every limit by name, in the order of [Bounds].
 func (l Limits) MarshalJSON() ([]byte, error) {
@@ -145,6 +146,9 @@ func (l *Limits) UnmarshalJSON(data []byte) error {
 	}
 	for _, b := range bounds {
 		text, ok := raw[string(b.Name)]
+		if !ok {
+			text, ok = raw[string(former[b.Name])]
+		}
 		if !ok {
 			continue
 		}

@@ -80,17 +80,15 @@ func TestBoundFormat(t *testing.T) {
 	for _, b := range team.Bounds() {
 		format[b.Name] = b.Format
 	}
-	require.Equal(t, "20 tasks", format[team.LimitMaxTasks](20))
-	require.Equal(t, "64 KiB", format[team.LimitMaxEntryBytes](65536))
-	require.Equal(t, "1 MiB", format[team.LimitMaxDocumentBytes](1<<20))
-	require.Equal(t, "1000 bytes", format[team.LimitMaxDocumentBytes](1000))
-	require.Equal(t, "30m", format[team.LimitMaxTime](1800))
-	require.Equal(t, "1m30s", format[team.LimitMaxTime](90))
-	require.Equal(t, "2h", format[team.LimitMaxTime](7200))
-	require.Equal(t, "1h0m5s", format[team.LimitMaxTime](3605))
-	require.Equal(t, "$2.5", format[team.LimitMaxCostUSD](2.5))
-	require.Equal(t, "none", format[team.LimitMaxCostUSD](0))
-	require.Equal(t, "10%", format[team.LimitWrapUpShare](10))
+	require.Equal(t, "20 tasks", format[events.LimitMaxTasks](20))
+	require.Equal(t, "64000 characters", format[events.LimitMaxEntryChars](64_000))
+	require.Equal(t, "30m", format[events.LimitMaxTime](1800))
+	require.Equal(t, "1m30s", format[events.LimitMaxTime](90))
+	require.Equal(t, "2h", format[events.LimitMaxTime](7200))
+	require.Equal(t, "1h0m5s", format[events.LimitMaxTime](3605))
+	require.Equal(t, "$2.5", format[events.LimitMaxCostUSD](2.5))
+	require.Equal(t, "none", format[events.LimitMaxCostUSD](0))
+	require.Equal(t, "10%", format[events.LimitWrapUpShare](10))
 }
 
 func TestLimitsInJSON(t *testing.T) {
@@ -101,6 +99,10 @@ func TestLimitsInJSON(t *testing.T) {
 	var read team.Limits
 	require.NoError(t, json.Unmarshal(text, &read))
 	require.Equal(t, limits, read)
+
+	require.NoError(t, json.Unmarshal([]byte(`{"max_entry_bytes": 300, "max_tool_result_bytes": 2000}`), &read))
+	require.Equal(t, 300, read.MaxEntryChars, "logs of before have bounds of text by other names")
+	require.Equal(t, 2000, read.MaxToolResultChars)
 
 	require.NoError(t, json.Unmarshal([]byte(`{"max_tasks": 3, "max_of_a_later_version": 1}`), &read))
 	require.Equal(t, 3, read.MaxTasks)
@@ -114,13 +116,29 @@ func TestLimitErrorsNameTheLimit(t *testing.T) {
 	limits := team.DefaultLimits()
 	limits.SilenceNotice = limits.SilenceSlow
 	err := limits.Validate()
-	var wrong *team.LimitError
+	var wrong *team.InvalidLimitError
 	require.ErrorAs(t, err, &wrong)
-	require.Equal(t, team.LimitSilenceNotice, wrong.Limit)
-	require.Equal(t, team.LimitSilenceSlow, wrong.Other)
+	require.Equal(t, events.LimitSilenceNotice, wrong.Limit)
+	require.Equal(t, events.LimitSilenceSlow, wrong.Other)
 
 	limits = team.DefaultLimits()
 	limits.MaxTasks, limits.MaxTime = -1, -time.Second
 	require.ErrorContains(t, limits.Validate(), "max_tasks must be from 1 to 1000 tasks, not -1")
 	require.ErrorContains(t, limits.Validate(), "max_time must be from 1s to 168h, not -1s")
+}
+
+// Bounds of text counted bytes once: team files that name them so are read.
+func TestFormerNamesOfLimits(t *testing.T) {
+	for former, now := range map[string]events.Limit{
+		"max_task_bytes": events.LimitMaxTaskChars, "max_entry_bytes": events.LimitMaxEntryChars, "max_document_bytes": events.LimitMaxDocumentChars,
+		"max_reply_bytes": events.LimitMaxReplyChars, "max_tool_result_bytes": events.LimitMaxToolResultChars,
+	} {
+		parsed, err := team.Parse("f.yaml", fmt.Appendf([]byte(small), "limits: {%s: 2048}\n", former))
+		require.NoError(t, err)
+		require.EqualValues(t, 2048, parsed.Limits.Value(now))
+		_, err = team.Parse("f.yaml", fmt.Appendf([]byte(small), "limits: {%s: 2048, %s: 4096}\n", former, now))
+		require.ErrorContains(t, err, "appears twice")
+		_, err = team.Parse("f.yaml", fmt.Appendf([]byte(small), "limits: {%s: 2}\n", former))
+		require.ErrorContains(t, err, string(now)+" must be from")
+	}
 }

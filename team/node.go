@@ -33,6 +33,15 @@ type pair struct {
 	value *node
 }
 
+// rename reads a key of a mapping as another.
+func (n *node) rename(from, to string) {
+	for i := range n.pairs {
+		if from != "" && n.pairs[i].key == from {
+			n.pairs[i].key = to
+		}
+	}
+}
+
 // treeBuilder turns the parser's tree into nodes.
 type treeBuilder struct {
 	anchors map[string]ast.Node
@@ -57,12 +66,12 @@ func buildTree(file *ast.File) (*node, *Problem) {
 			continue
 		}
 		if body != nil {
-			return nil, at(doc.Body.GetToken(), "a second YAML document; a team file holds one, put other teams into files of their own")
+			return nil, at(doc.Body.GetToken(), "a second YAML document; a file holds one, put others into files of their own")
 		}
 		body = doc.Body
 	}
 	if body == nil {
-		return nil, &Problem{Message: "the file says nothing; `convene team init` writes one to start from"}
+		return nil, &Problem{Message: blankFile}
 	}
 	b := &treeBuilder{anchors: map[string]ast.Node{}, open: map[string]bool{}}
 	root := b.build(body, 0)
@@ -87,7 +96,7 @@ func (b *treeBuilder) build(from ast.Node, depth int) *node {
 		return b.fail(from.GetToken(), "the file has more than %d values, its aliases written out; use fewer aliases", maxNodes)
 	}
 	if depth > maxDepth {
-		return b.fail(from.GetToken(), "values nest more than %d deep; a team file nests five deep", maxDepth)
+		return b.fail(from.GetToken(), "values nest more than %d deep; write less deep", maxDepth)
 	}
 	switch n := from.(type) {
 	case *ast.MappingNode:
@@ -191,7 +200,7 @@ func (b *treeBuilder) scalar(from ast.Node) *node {
 	case *ast.NullNode:
 		n.kind = kindNull
 	default:
-		return b.fail(from.GetToken(), "%s is not used in team files; write plain text or a number", clip(n.text))
+		return b.fail(from.GetToken(), "%s is not used here; write plain text or a number", clip(n.text))
 	}
 	return n
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// MaxProblems bounds the problems that a [FileError] lists: nobody mends more
+// MaxProblems bounds the problems that a [FileError] lists: nobody fixes more
 // at once, and a file of another kind would give thousands.
 const MaxProblems = 50
 

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/convene-run/convene/internal/quote"
 )
 
 // requestVar is the placeholder that every request template has.
@@ -33,25 +35,46 @@ func (t *Team) Vars() []string {
 
 // Message fills the request template with the user's text and the values of
 // [Team.Vars]. Values are put in as they are: a placeholder within them stays
-// text. A value that is missing is an error.
+// text. A value of several lines is quoted below the place where it belongs, so
+// that it cannot pass for the template or the request. A value that is missing is
+// an error.
 func (t *Team) Message(request string, vars map[string]string) (string, error) {
 	var missing []string
-	message := placeholder.ReplaceAllStringFunc(t.Request, func(match string) string {
-		name := strings.TrimSpace(match[2 : len(match)-2])
-		if name == requestVar {
-			return request
-		}
+	var message strings.Builder
+	done := 0
+	for _, at := range placeholder.FindAllStringSubmatchIndex(t.Request, -1) {
+		message.WriteString(t.Request[done:at[0]])
+		done = at[1]
+		name := strings.TrimSpace(t.Request[at[2]:at[3]])
 		value, ok := vars[name]
-		if !ok && !slices.Contains(missing, name) {
+		switch {
+		case name == requestVar:
+			message.WriteString(request)
+		case !ok && !slices.Contains(missing, name):
 			missing = append(missing, name)
+		case quote.Single(value):
+			message.WriteString(value)
+		default:
+			message.WriteString(onLinesOfItsOwn(message.String(), quote.Lines(value), t.Request[done:]))
 		}
-		return value
-	})
+	}
 	if len(missing) > 0 {
 		return "", fmt.Errorf("the request template of team %s needs a value for %s; give it in the row's vars",
 			t.Name, strings.Join(missing, ", "))
 	}
-	return message, nil
+	message.WriteString(t.Request[done:])
+	return message.String(), nil
+}
+
+// onLinesOfItsOwn parts a block from what stands before and behind it.
+func onLinesOfItsOwn(before, block, behind string) string {
+	if before != "" && !strings.HasSuffix(before, "\n") {
+		block = "\n" + block
+	}
+	if behind != "" && !strings.HasPrefix(behind, "\n") {
+		block += "\n"
+	}
+	return block
 }
 
 // checkRequest looks at the placeholders of a request template.

@@ -9,7 +9,11 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/convene-run/convene/conversation"
 	"github.com/convene-run/convene/document"
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/structschema"
+	"github.com/convene-run/convene/llm/effort"
 )
 
 //go:generate go run ./internal/schemagen schema/team.schema.json
@@ -31,12 +35,14 @@ var schemaBytes = sync.OnceValue(func() []byte {
 	return append(text, '\n')
 })
 
+// durationPattern is a time with its unit.
+const durationPattern = `^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
+
 func fileSchema() (*jsonschema.Schema, error) {
-	schema, err := jsonschema.For[fileTeam](&jsonschema.ForOptions{
-		TypeSchemas: map[reflect.Type]*jsonschema.Schema{
-			reflect.TypeFor[Limits]():   {Type: "object"},
-			reflect.TypeFor[rawValue](): {Type: "object"},
-		},
+	schema, err := structschema.For[fileTeam](map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[Limits]():   {Type: "object"},
+		reflect.TypeFor[rawValue](): {Type: "object"},
+		reflect.TypeFor[Duration](): {Type: "string", Pattern: durationPattern},
 	})
 	if err != nil {
 		return nil, err
@@ -44,47 +50,42 @@ func fileSchema() (*jsonschema.Schema, error) {
 	schema.Schema = "https://json-schema.org/draft/2020-12/schema"
 	schema.Title = "convene team file"
 	schema.Description = "Who works on a request: a facilitator, specialists, the layout of their document and the limits of a run."
-	withoutNull(schema)
 	addRules(schema)
 	addLimits(schema.Properties["limits"])
 	return schema, nil
-}
-
-// withoutNull makes optional values absent rather than null: a key without a
-// value is a mistake in a team file.
-func withoutNull(s *jsonschema.Schema) {
-	if s == nil {
-		return
-	}
-	s.Types = slices.DeleteFunc(s.Types, func(t string) bool { return t == "null" })
-	if len(s.Types) == 1 {
-		s.Type, s.Types = s.Types[0], nil
-	}
-	withoutNull(s.Items)
-	for _, property := range s.Properties {
-		withoutNull(property)
-	}
 }
 
 // addRules says what types cannot: patterns, sizes, ranges.
 func addRules(s *jsonschema.Schema) {
 	s.Properties["name"].Pattern = teamName.String()
 	for _, name := range []string{"display_name", "description"} {
-		s.Properties[name].MaxLength = new(MaxLineBytes)
+		s.Properties[name].MaxLength = new(maxLineChars)
 	}
 	s.Properties["request"].Pattern = `\{\{ *request *\}\}`
 	addAgentRules(s.Properties["facilitator"])
 
 	specialists := s.Properties["specialists"]
-	specialists.MinItems, specialists.MaxItems = new(1), new(MaxSpecialists)
+	specialists.MinItems, specialists.MaxItems = new(1), new(maxSpecialists)
 	addAgentRules(specialists.Items)
 	id := specialists.Items.Properties["id"]
 	id.Pattern, id.Not = agentID.String(), &jsonschema.Schema{}
 	for _, reserved := range ReservedIDs() {
 		id.Not.Enum = append(id.Not.Enum, reserved)
 	}
+	tools := specialists.Items.Properties["tools"]
+	tools.MaxItems, tools.UniqueItems = new(maxTools), true
 	specialists.Items.Properties["description"].Pattern = `\S`
 	specialists.Items.Properties["prompt"].Pattern = `\S`
+
+	states := specialists.Items.Properties["workflow_states"]
+	states.MaxItems, states.UniqueItems = new(MaxWorkflowStates), true
+	states.Items.MaxLength, states.Items.Pattern = new(maxStateChars), `\S`
+	handoff := s.Properties["handoff"]
+	recent := handoff.Properties["recent_message_count"]
+	recent.Minimum, recent.Maximum = new(0.0), new(float64(conversation.MaxRecentMessages))
+	targets := handoff.Properties["targets"]
+	targets.MinItems = new(1)
+	targets.Items.Properties["triggers"].MaxItems = new(MaxTriggers)
 
 	layout := s.Properties["document"]
 	layout.OneOf = []*jsonschema.Schema{{Required: []string{"layout"}}, {Required: []string{"sections"}}}
@@ -98,11 +99,20 @@ func addRules(s *jsonschema.Schema) {
 }
 
 func addAgentRules(s *jsonschema.Schema) {
-	s.Properties["display_name"].MaxLength = new(MaxLineBytes)
+	s.Properties["display_name"].MaxLength = new(maxLineChars)
 	s.Properties["model"].Pattern = `^\S+$`
+	s.Properties["api"].Enum = []any{events.APIResponses, events.APIMessages, events.APIChat}
 	fallbacks := s.Properties["fallback_models"]
-	fallbacks.MaxItems, fallbacks.UniqueItems = new(MaxFallbackModels), true
+	fallbacks.MaxItems, fallbacks.UniqueItems = new(maxFallbackModels), true
 	fallbacks.Items.Pattern = `^\S+$`
+	for _, level := range effort.Levels() {
+		s.Properties["effort"].Enum = append(s.Properties["effort"].Enum, level)
+	}
+	for _, tier := range Tiers() {
+		s.Properties["tier"].Enum = append(s.Properties["tier"].Enum, tier)
+	}
+	output := s.Properties["max_output_tokens"]
+	output.Minimum, output.Maximum = new(0.0), new(float64(maxOutputTokens))
 	temperature := s.Properties["temperature"]
 	temperature.Minimum, temperature.Maximum = new(0.0), new(2.0)
 }
@@ -117,7 +127,7 @@ func addLimits(s *jsonschema.Schema) {
 		_, fraction := b.field(new(Limits)).(*float64)
 		switch {
 		case b.Unit == UnitSeconds:
-			property.Type, property.Pattern = "string", `^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
+			property.Type, property.Pattern = "string", durationPattern
 			property.Description = fmt.Sprintf("Bound on %s, such as \"90s\" or \"10m\". Defaults to %s: %s.", b.Description, b.Format(b.Default), b.Reason)
 		case fraction:
 			property.Type, property.Minimum, property.Maximum = "number", new(b.Min), new(b.Max)

@@ -31,7 +31,7 @@ const (
 	// maxBlankLines bounds blank lines in a row: the YAML scanner copies a block of
 	// text once for each blank line at its end, which takes minutes for a file full.
 	maxBlankLines = 100
-	// maxRun bounds one character repeated: the scanner counts a run anew at each of
+	// maxRun bounds one character repeated: the scanner recounts a run at each of
 	// its characters.
 	maxRun = 1000
 )
@@ -42,14 +42,14 @@ var byteOrderMark = []byte("\xef\xbb\xbf")
 // as a single problem with its position.
 func parseSource(src []byte) (*node, *Problem) {
 	if len(src) > MaxFileBytes {
-		return nil, &Problem{Message: fmt.Sprintf("the file has more than %d bytes (1 MiB); is it a team file?", MaxFileBytes)}
+		return nil, &Problem{Message: fmt.Sprintf("the file has more than %d bytes (1 MiB); is it the right file?", MaxFileBytes)}
 	}
 	src = bytes.TrimPrefix(src, byteOrderMark)
 	// To YAML both are line breaks; one spelling keeps what follows simple.
 	src = bytes.ReplaceAll(src, []byte("\r\n"), []byte("\n"))
 	src = bytes.ReplaceAll(src, []byte("\r"), []byte("\n"))
 	if len(bytes.TrimSpace(src)) == 0 {
-		return nil, &Problem{Message: "the file is empty; `convene team init` writes one to start from"}
+		return nil, &Problem{Message: emptyFile}
 	}
 	if problem := checkRunes(src); problem != nil {
 		return nil, problem
@@ -86,7 +86,7 @@ func checkRunes(src []byte) *Problem {
 		case r != ' ' && r != '\t':
 			blank = 0
 			if run > maxRun {
-				return problemAt(line, column, "%q more than %d times in a row; is it a team file?", r, maxRun)
+				return problemAt(line, column, "%q more than %d times in a row; is it the right file?", r, maxRun)
 			}
 		}
 		if blank > maxBlankLines {
@@ -105,7 +105,7 @@ func problemAt(line, column int, format string, args ...any) *Problem {
 // too deep or that a team file does not use.
 func checkTokens(tokens token.Tokens) *Problem {
 	if len(tokens) > maxTokens {
-		return at(tokens[maxTokens], "the file has more than %d YAML tokens; is it a team file?", maxTokens)
+		return at(tokens[maxTokens], "the file has more than %d YAML tokens; is it the right file?", maxTokens)
 	}
 	depth := 0
 	for i, tk := range tokens {
@@ -113,9 +113,9 @@ func checkTokens(tokens token.Tokens) *Problem {
 		case token.InvalidType:
 			return at(tk, "%s", syntaxMessage(tk.Error, tk))
 		case token.TagType:
-			return at(tk, "tags such as %s are not used in team files; remove it", clip(tk.Value))
+			return at(tk, "tags such as %s are not used here; remove it", clip(tk.Value))
 		case token.MergeKeyType:
-			return at(tk, "merge keys (<<) are not used in team files; write the keys out")
+			return at(tk, "merge keys (<<) are not used here; write the keys out")
 		case token.AnchorType:
 			if i > 0 && tokens[i-1].Type == token.AnchorType {
 				return at(tk, "an anchor directly after an anchor; remove one")
@@ -130,7 +130,7 @@ func checkTokens(tokens token.Tokens) *Problem {
 			}
 		}
 		if depth > maxDepth {
-			return at(tk, "brackets nest more than %d deep; a team file nests five deep", maxDepth)
+			return at(tk, "brackets nest more than %d deep; write less deep", maxDepth)
 		}
 	}
 	return nil

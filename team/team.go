@@ -25,10 +25,13 @@ type Team struct {
 	Specialists []Specialist    `json:"specialists"`
 	Document    document.Layout `json:"document"`
 	Limits      Limits          `json:"limits"`
+	// Handoff says to whom the facilitator may hand the conversation over; nil is nobody.
+	Handoff *Handoff `json:"handoff,omitempty"`
 	// AnswerSchema is the JSON Schema of the answer. Without it the answer is text.
 	AnswerSchema json.RawMessage `json:"answer_schema,omitempty"`
 
-	// places is where the file says each thing; nil unless the team was parsed.
+	// file is the file that the team was parsed from, places where it says each thing.
+	file   string
 	places places
 }
 
@@ -40,9 +43,10 @@ type Facilitator struct {
 	Prompt string `json:"prompt,omitempty" jsonschema:"What the facilitator should know about the domain: what a good answer contains and what to check. How to plan, dispatch and consolidate is added."`
 	// Model is "provider/name". Empty means the model that the run was given.
 	Model          string   `json:"model,omitempty" jsonschema:"Model as provider/name. Defaults to the model that the run is given."`
-	FallbackModels []string `json:"fallback_models,omitempty" jsonschema:"Models to try, in order, when the first one cannot answer."`
-	// Temperature is nil where the model's own default applies.
-	Temperature *float64 `json:"temperature,omitempty" jsonschema:"Sampling temperature, 0 to 2. Defaults to the model's own."`
+	FallbackModels []string `json:"fallback_models,omitempty" jsonschema:"Models to try, in order, when the first one cannot answer. A model given for the whole run replaces them."`
+	// API is the one that Model is asked by. Empty means the one that suits its provider.
+	API events.API `json:"api,omitempty" jsonschema:"API that the model is asked by: responses, messages or chat. Defaults to the one that suits its provider. Behind a fallback it is written ?api=chat."`
+	Tuning
 }
 
 // Specialist works on tasks of one domain and writes into the document.
@@ -58,9 +62,16 @@ type Specialist struct {
 	Prompt string `json:"prompt" jsonschema:"What the specialist should know and care about. How to use the task board and the document is added."`
 	// Model is "provider/name". Empty means the model that the run was given.
 	Model          string   `json:"model,omitempty" jsonschema:"Model as provider/name. Defaults to the model that the run is given."`
-	FallbackModels []string `json:"fallback_models,omitempty" jsonschema:"Models to try, in order, when the first one cannot answer."`
-	// Temperature is nil where the model's own default applies.
-	Temperature *float64 `json:"temperature,omitempty" jsonschema:"Sampling temperature, 0 to 2. Defaults to the model's own."`
+	FallbackModels []string `json:"fallback_models,omitempty" jsonschema:"Models to try, in order, when the first one cannot answer. A model given for the whole run replaces them."`
+	// API is the one that Model is asked by. Empty means the one that suits its provider.
+	API events.API `json:"api,omitempty" jsonschema:"API that the model is asked by: responses, messages or chat. Defaults to the one that suits its provider. Behind a fallback it is written ?api=chat."`
+	Tuning
+	// Tools are the tools of the program that the specialist has beside those for the task
+	// board and the document, by name. nil is all that the program offers, empty is none.
+	Tools []string `json:"tools,omitzero" jsonschema:"Names of the tools that the specialist has beside those for the task board and the document. Defaults to all that the program offers; [] is none."`
+	// WorkflowStates are the steps that the specialist takes with the user while it has the
+	// conversation, in order. Empty is none.
+	WorkflowStates []string `json:"workflow_states,omitempty" jsonschema:"Steps that the specialist takes with the user while it has the conversation, in order. The user sees them as step 2 of 5."`
 }
 
 // Specialist finds a specialist by id.

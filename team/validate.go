@@ -8,19 +8,23 @@ import (
 	"unicode/utf8"
 
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/chars"
 )
 
 const (
-	// MaxSpecialists bounds a team: each is a tool that every turn of the
+	// maxSpecialists bounds a team: each is a tool that every turn of the
 	// facilitator carries, and models choose badly among more.
-	MaxSpecialists = 20
-	// MaxFallbackModels bounds an agent's fallbacks: each may take a whole
+	maxSpecialists = 20
+	// maxFallbackModels bounds an agent's fallbacks: each may take a whole
 	// timeout, and a run should fail before the day is over.
-	MaxFallbackModels = 8
-	// MaxPromptBytes bounds one prompt, which every model call carries.
-	MaxPromptBytes = 128 << 10
-	// MaxLineBytes bounds names and descriptions, which lists show in a line.
-	MaxLineBytes = 500
+	maxFallbackModels = 8
+	// maxTools bounds the tools that a specialist names: every call carries all of them,
+	// and providers take no more.
+	maxTools = 128
+	// maxPromptChars bounds one prompt, which every model call carries.
+	maxPromptChars = 128 << 10
+	// maxLineChars bounds names and descriptions, which lists show in a line.
+	maxLineChars = 500
 )
 
 // ReservedIDs are the words that no specialist may be called: roles in a
@@ -66,6 +70,7 @@ func (t *Team) check() problems {
 	t.checkSpecialists(&found)
 	t.checkLimits(&found)
 	t.checkAnswerSchema(&found)
+	t.checkHandoff(&found)
 	return found
 }
 
@@ -73,15 +78,17 @@ func (t *Team) checkFacilitator(found *problems) {
 	f := t.Facilitator
 	checkLine("facilitator.display_name", f.DisplayName, found)
 	checkPrompt("facilitator.prompt", f.Prompt, found)
-	checkModels("facilitator", f.Model, f.FallbackModels, f.Temperature, found)
+	checkModels("facilitator", f.Model, f.FallbackModels, found)
+	f.Tuning.check("facilitator", found)
+	checkAPI("facilitator", f.API, found)
 }
 
 func (t *Team) checkSpecialists(found *problems) {
 	if len(t.Specialists) == 0 {
 		found.add("specialists", "the team has no specialists; list at least one under \"specialists:\", each with id, description and prompt")
 	}
-	if len(t.Specialists) > MaxSpecialists {
-		found.add("specialists", "the team has %d specialists, %d is the most; merge some of them", len(t.Specialists), MaxSpecialists)
+	if len(t.Specialists) > maxSpecialists {
+		found.add("specialists", "the team has %d specialists, %d is the most; merge some of them", len(t.Specialists), maxSpecialists)
 	}
 	ids := map[events.AgentID]int{}
 	names := map[string]string{strings.ToLower(t.Facilitator.DisplayName): "the facilitator"}
@@ -122,15 +129,44 @@ func checkSpecialist(path string, s Specialist, found *problems) {
 		found.add(path+".prompt", "the prompt is empty; tell the specialist what to know and care about")
 	}
 	checkPrompt(path+".prompt", s.Prompt, found)
-	checkModels(path, s.Model, s.FallbackModels, s.Temperature, found)
+	checkModels(path, s.Model, s.FallbackModels, found)
+	s.Tuning.check(path, found)
+	checkAPI(path, s.API, found)
+	checkStates(path+".workflow_states", s.WorkflowStates, found)
+	if len(s.Tools) > maxTools {
+		found.add(path+".tools", "%d tools, %d is the most; models choose badly among many, so name those that the specialist needs", len(s.Tools), maxTools)
+	}
+	for i, tool := range s.Tools {
+		if slices.Contains(s.Tools[:i], tool) {
+			found.add(fmt.Sprintf("%s.tools[%d]", path, i), "tool %q is listed twice; remove one", clip(tool))
+		}
+	}
 }
 
-func checkModels(path, model string, fallbacks []string, temperature *float64, found *problems) {
+// CheckTools checks that the tools which specialists name are among those that the
+// program offers. It gives a *[FileError] with all that are not.
+func (t *Team) CheckTools(offered []string) error {
+	var found problems
+	there := "this program offers no tools; remove it, or run the team in the program that has it"
+	if len(offered) > 0 {
+		there = "the tools here are " + join(offered)
+	}
+	for i, s := range t.Specialists {
+		for j, tool := range s.Tools {
+			if !slices.Contains(offered, tool) {
+				found.add(fmt.Sprintf("specialists[%d].tools[%d]", i, j), "unknown tool %q%s %s", clip(tool), didYouMean(tool, offered), there)
+			}
+		}
+	}
+	return found.err(t.file, t.places)
+}
+
+func checkModels(path, model string, fallbacks []string, found *problems) {
 	if model != "" && !isModelName(model) {
 		found.add(path+".model", "%q is no model; write provider/name, such as openai/gpt-5", clip(model))
 	}
-	if len(fallbacks) > MaxFallbackModels {
-		found.add(path+".fallback_models", "%d fallback models, %d is the most; keep those that differ most", len(fallbacks), MaxFallbackModels)
+	if len(fallbacks) > maxFallbackModels {
+		found.add(path+".fallback_models", "%d fallback models, %d is the most; keep those that differ most", len(fallbacks), maxFallbackModels)
 	}
 	for i, fallback := range fallbacks {
 		at := fmt.Sprintf("%s.fallback_models[%d]", path, i)
@@ -141,8 +177,13 @@ func checkModels(path, model string, fallbacks []string, temperature *float64, f
 			found.add(at, "model %q is tried already before; remove it here", fallback)
 		}
 	}
-	if temperature != nil && (!(*temperature >= 0) || *temperature > 2) {
-		found.add(path+".temperature", "temperature must be from 0 to 2, not %v", *temperature)
+}
+
+func checkAPI(path string, api events.API, found *problems) {
+	switch api {
+	case "", events.APIResponses, events.APIMessages, events.APIChat:
+	default:
+		found.add(path+".api", "%q is no API; write responses, messages or chat, or leave it out", clip(string(api)))
 	}
 }
 
@@ -158,8 +199,8 @@ func (t *Team) checkLimits(found *problems) {
 
 // checkLine checks a text that is shown in one line.
 func checkLine(path, text string, found *problems) {
-	if len(text) > MaxLineBytes {
-		found.add(path, "the text has %d bytes, %d is the most; shorten it", len(text), MaxLineBytes)
+	if chars.Over(text, maxLineChars) {
+		found.add(path, "the text has %d characters, %d is the most; shorten it", chars.Count(text), maxLineChars)
 	}
 	if strings.ContainsAny(strings.TrimSpace(text), "\n\r") {
 		found.add(path, "the text must be a single line")
@@ -168,8 +209,8 @@ func checkLine(path, text string, found *problems) {
 }
 
 func checkPrompt(path, text string, found *problems) {
-	if len(text) > MaxPromptBytes {
-		found.add(path, "the text has %d bytes, %d is the most; shorten it", len(text), MaxPromptBytes)
+	if chars.Over(text, maxPromptChars) {
+		found.add(path, "the text has %d characters, %d is the most; shorten it", chars.Count(text), maxPromptChars)
 	}
 	checkText(path, text, found)
 }
@@ -182,11 +223,11 @@ func checkText(path, text string, found *problems) {
 
 // instead suggests a spelling that the pattern allows, or nothing.
 func instead(text, separator string, pattern *regexp.Regexp) string {
-	mended := strings.Trim(notWord.ReplaceAllString(strings.ToLower(text), separator), separator)
-	if mended == text || !pattern.MatchString(mended) {
+	corrected := strings.Trim(notWord.ReplaceAllString(strings.ToLower(text), separator), separator)
+	if corrected == text || !pattern.MatchString(corrected) {
 		return ""
 	}
-	return fmt.Sprintf(", for example %q", mended)
+	return fmt.Sprintf(", for example %q", corrected)
 }
 
 var notWord = regexp.MustCompile(`[^a-z0-9]+`)
@@ -198,8 +239,5 @@ func without(list []string, word string) []string {
 // clip shortens a text for an error message.
 func clip(text string) string {
 	const most = 60
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
+	return chars.Clip(text, most)
 }

@@ -10,7 +10,7 @@ import (
 // after the opening messages, which are a function of the run's configuration.
 // It only ever grows at its end, so that prompt caches hit.
 type Conversation struct {
-	prefix   string
+	actor    ActorID
 	thread   *Thread
 	messages []events.Message
 	turns    int
@@ -20,37 +20,25 @@ type Conversation struct {
 	empty   int
 	nudges  map[string]nudge
 	finish  events.FinishReason
+	doors   map[string]events.API
 	summary string
+	// earlier are the exchanges of earlier runs, until they are compacted.
+	earlier []*exchange
+	digest  Digest
 }
 
 // nudge counts the synthetic messages for one reason; the newest came after turn.
 type nudge struct{ count, turn int }
 
-// Turn is the newest turn of a conversation while calls of it lack results.
-type Turn struct {
-	ID events.ModelCallID
-	// Called is set once the model's whole reply is in the log. Before that the turn
-	// holds the calls that started early.
-	Called bool
-	Early  events.Early
-	Calls  []Call
-}
-
-// Call is one tool call of a turn.
-type Call struct {
-	events.ToolCall
-	Index int
-	// Started is set on a call whose start is in the log, Done on one whose result is.
-	Started, Done bool
-	Result        string
-	// Dispatch is the dispatch that the call opened, if it did.
-	Dispatch events.DispatchID
-}
-
 // Messages are the messages behind the opening. Do not change them. While the
 // newest turn lacks results they end before those.
 func (c *Conversation) Messages() []events.Message {
-	return c.messages[:len(c.messages):len(c.messages)]
+	if !c.turn.complete() {
+		return c.messages[:len(c.messages):len(c.messages)]
+	}
+	last := len(c.messages) - 1
+	messages := append(c.messages[:last:last], c.turn.sent(c.messages[last]))
+	return append(append(messages, c.turn.Results(nil)...), c.held...)
 }
 
 // Turns counts the finished model calls.
@@ -59,7 +47,8 @@ func (c *Conversation) Turns() int { return c.turns }
 // NextTurn is the id of the next model call.
 func (c *Conversation) NextTurn() events.ModelCallID { return c.turnID(c.turns + 1) }
 
-// Turn is the turn whose calls lack results, nil if there is none.
+// Turn is the turn whose calls lack results, nil if there is none. A turn that broke
+// off is open until its rest is in the log or the conversation continues without it.
 func (c *Conversation) Turn() *Turn { return c.turn }
 
 // LastTurn is the id of the newest finished model call, "" before the first.
@@ -71,7 +60,7 @@ func (c *Conversation) LastTurn() events.ModelCallID {
 }
 
 func (c *Conversation) turnID(n int) events.ModelCallID {
-	return events.ModelCallID(fmt.Sprintf("%s.%d", c.prefix, n))
+	return events.ModelCallID(fmt.Sprintf("%s.%d", c.actor, n))
 }
 
 // EmptyReplies counts the newest replies that said nothing: those in a row.
@@ -91,25 +80,31 @@ func (c *Conversation) TurnsSince(reason string) int { return c.turns - c.nudges
 func (c *Conversation) Summary() string { return c.summary }
 
 func (c *Conversation) modelCalled(e events.ModelCalled) error {
-	if e.Purpose != "" {
+	c.noteEndpoint(e)
+	switch e.Purpose {
+	case "":
+	case events.PurposeRest:
+		return c.rest(e)
+	default:
 		return nil
 	}
+	c.goOn()
 	if want := c.NextTurn(); e.ID != want {
 		return fmt.Errorf("model call %s where %s is next", e.ID, want)
 	}
-	turn := &Turn{ID: e.ID, Called: true}
+	turn := &Turn{ID: e.ID, Called: true, Cut: e.Interrupted}
 	for i, tc := range e.Reply.ToolCalls {
 		call := Call{ToolCall: tc, Index: i}
 		if early := c.early(i); early != nil {
 			call.Started, call.Done = early.Started, early.Done
-			call.Result, call.Dispatch = early.Result, early.Dispatch
+			call.Result, call.Parts, call.Dispatch, call.Refused = early.Result, early.Parts, early.Dispatch, early.Refused
 		}
 		turn.Calls = append(turn.Calls, call)
 		c.thread.callIDs[tc.ID] = struct{}{}
 	}
 	c.turns++
 	c.finish = e.Reply.FinishReason
-	if e.Reply.Empty() {
+	if e.Reply.Empty() && e.Reply.FinishReason != events.FinishPaused {
 		c.empty++
 		c.endTurn()
 		return nil
@@ -128,16 +123,6 @@ func (c *Conversation) early(index int) *Call {
 	return c.turn.Call(index)
 }
 
-// Call gives the call with that index, nil if the turn has none.
-func (t *Turn) Call(index int) *Call {
-	for i := range t.Calls {
-		if t.Calls[i].Index == index {
-			return &t.Calls[i]
-		}
-	}
-	return nil
-}
-
 func (c *Conversation) callStarted(tool string, ref events.CallRef) (*Call, error) {
 	call, err := c.find(tool, ref)
 	if err != nil {
@@ -150,15 +135,17 @@ func (c *Conversation) callStarted(tool string, ref events.CallRef) (*Call, erro
 	return call, nil
 }
 
-func (c *Conversation) callDone(tool string, ref events.CallRef, result string) error {
-	call, err := c.find(tool, ref)
+func (c *Conversation) callDone(done events.ToolCallDone) error {
+	ref := done.CallRef
+	call, err := c.find(done.Tool, ref)
 	if err != nil {
 		return err
 	}
 	if call.Done {
 		return fmt.Errorf("call %d of %s has a result already", ref.Index, ref.ModelCall)
 	}
-	call.Done, call.Result = true, result
+	call.Done, call.Result, call.Parts = true, done.Result, done.Parts
+	call.Refused = done.Failed && !call.Started
 	c.settle()
 	return nil
 }
@@ -166,6 +153,9 @@ func (c *Conversation) callDone(tool string, ref events.CallRef, result string) 
 // find gives the call that ref means. A call of a turn that is not in the log yet
 // has started early and opens the turn.
 func (c *Conversation) find(tool string, ref events.CallRef) (*Call, error) {
+	if ref.ModelCall == c.NextTurn() {
+		c.goOn()
+	}
 	if c.turn == nil {
 		if ref.ModelCall != c.NextTurn() {
 			return nil, fmt.Errorf("call of %s where %s is next", ref.ModelCall, c.NextTurn())
@@ -194,20 +184,19 @@ func (c *Conversation) find(tool string, ref events.CallRef) (*Call, error) {
 
 // settle moves the results of a finished turn into the history, in call order.
 func (c *Conversation) settle() {
-	if c.turn == nil || !c.turn.Called {
-		return
+	if c.turn.complete() && !c.turn.LacksRest() {
+		c.goOn()
 	}
-	for i := range c.turn.Calls {
-		if !c.turn.Calls[i].Done {
-			return
-		}
+}
+
+// goOn settles a turn whose calls all have results, with its rest or without.
+func (c *Conversation) goOn() {
+	if c.turn.complete() {
+		last := len(c.messages) - 1
+		c.messages[last] = c.turn.sent(c.messages[last])
+		c.messages = append(c.messages, c.turn.Results(nil)...)
+		c.endTurn()
 	}
-	for i := range c.turn.Calls {
-		c.messages = append(c.messages, events.Message{
-			Role: events.RoleTool, Content: c.turn.Calls[i].Result, ToolCallID: c.turn.Calls[i].ID,
-		})
-	}
-	c.endTurn()
 }
 
 // endTurn makes room for what was said meanwhile.
@@ -218,6 +207,9 @@ func (c *Conversation) endTurn() {
 
 func (c *Conversation) say(e events.UserMessage) error {
 	message := events.Message{Role: events.RoleUser, Content: e.Content}
+	if e.Synthetic {
+		c.goOn()
+	}
 	if c.turn != nil {
 		if e.Synthetic {
 			return fmt.Errorf("a message between the calls of %s and their results", c.turn.ID)
@@ -235,24 +227,29 @@ func (c *Conversation) say(e events.UserMessage) error {
 	return nil
 }
 
-// compact puts a summary in the place of the messages so far.
+// Digest is how far a history is summarized that takes several calls.
+type Digest struct {
+	// Steps counts those calls. Summary is what they made of the first Covered bytes of
+	// the history's transcript.
+	Steps   int
+	Covered int
+	Summary string
+}
+
+// Digest gives how far the summary of the history has come, the zero Digest where none
+// was begun.
+func (c *Conversation) Digest() Digest { return c.digest }
+
+// compact puts a summary in the place of the messages so far, once it is of all of them.
 func (c *Conversation) compact(e events.HistoryCompacted) error {
+	c.goOn()
 	if c.turn != nil {
 		return fmt.Errorf("history compacted between the calls of %s and their results", c.turn.ID)
 	}
-	c.messages, c.summary = nil, e.Summary
+	if e.CoveredBytes > 0 {
+		c.digest = Digest{Steps: c.digest.Steps + 1, Covered: e.CoveredBytes, Summary: e.Summary}
+		return nil
+	}
+	c.earlier, c.messages, c.summary, c.digest = nil, nil, e.Summary, Digest{}
 	return nil
-}
-
-// Interrupted gives the reply that the turn is taken for when no more of it will
-// come: the calls that had started, and what had streamed before them.
-func (t *Turn) Interrupted() events.Reply {
-	reply := events.Reply{
-		Text: t.Early.Text, Reasoning: t.Early.Reasoning, Extra: t.Early.Extra,
-		FinishReason: events.FinishToolCalls,
-	}
-	for i := range t.Calls {
-		reply.ToolCalls = append(reply.ToolCalls, t.Calls[i].ToolCall)
-	}
-	return reply
 }

@@ -18,9 +18,13 @@ type Dispatch struct {
 	driven time.Duration
 	// Progress counts the entries written and the tasks completed by the agent
 	// itself.
-	Progress     int
+	Progress int
+	// Written are the tasks that an entry of the dispatch names: it answers just one.
+	Written map[events.TaskID]bool
+	// Said is the agent's closing text.
+	Said         string
 	Conversation *Conversation
-	// Usage and CostUSD are of its model calls; the cost is nil where a model has no
+	// Usage and CostUSD are of its model calls, failed attempts included; the cost is nil where a model has no
 	// known price.
 	Usage   events.Usage
 	CostUSD *float64
@@ -39,7 +43,7 @@ func (r *Run) startDispatch(env events.Envelope, e events.AgentStarted) error {
 	}
 	r.thread.dispatches++
 	d := &Dispatch{ID: env.Dispatch, Start: e, Started: env.Time, driven: r.Driven, CostUSD: new(float64)}
-	d.Conversation = &Conversation{prefix: string(env.Dispatch), thread: r.thread}
+	d.Conversation = &Conversation{actor: ActorOf(env.Dispatch), thread: r.thread}
 	r.Dispatches = append(r.Dispatches, d)
 	r.byID[d.ID] = d
 	return nil
@@ -51,13 +55,32 @@ func (r *Run) finishDispatch(env events.Envelope, e events.AgentFinished) error 
 		return fmt.Errorf("dispatch %s is not under way", env.Dispatch)
 	}
 	d.Finish = &e
+	r.countTool(e.Status == events.OutcomeOK)
 	// Nobody continues a finished dispatch: its history is in the log for whoever
 	// asks, and thousands of runs at once need not hold it.
-	d.Conversation = &Conversation{prefix: string(env.Dispatch), thread: r.thread, turns: d.Conversation.turns}
+	d.Conversation = &Conversation{actor: ActorOf(env.Dispatch), thread: r.thread, turns: d.Conversation.turns}
 	if d.Start.Asked {
 		return nil
 	}
-	return r.Facilitator.callDone(d.Start.Tool, d.Start.CallRef, e.Result)
+	return r.Facilitator.callDone(events.ToolCallDone{Tool: d.Start.Tool, Result: e.Result, CallRef: d.Start.CallRef})
+}
+
+// wrote counts an entry that answers the tasks.
+func (d *Dispatch) wrote(tasks []events.TaskID) {
+	d.Progress++
+	if len(tasks) != 1 {
+		return // it is not known which of them it answers
+	}
+	if d.Written == nil {
+		d.Written = map[events.TaskID]bool{}
+	}
+	d.Written[tasks[0]] = true
+}
+
+// Unwritten gives the dispatch's tasks that are neither done nor declined, and that no
+// entry of it names.
+func (r *Run) Unwritten(d *Dispatch) []events.TaskID {
+	return slices.DeleteFunc(r.Board.Undecided(d.Start.TaskIDs), func(id events.TaskID) bool { return d.Written[id] })
 }
 
 // Elapsed is the time that the dispatch has taken by now: downtime is not counted.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/convene-run/convene/board"
@@ -16,6 +17,8 @@ type Run struct {
 	events.RunSummary
 	ID      events.RunID
 	Started events.WorkflowStarted
+	// Before is the run that this one continues, nil if it starts from scratch.
+	Before *Run
 
 	Board    *board.Board
 	Document *document.Document
@@ -26,7 +29,12 @@ type Run struct {
 	// Dispatches are in the order in which they started.
 	Dispatches []*Dispatch
 
-	// Shown are the document entries that the facilitator has seen.
+	// ToolsTried counts the tool calls that have a result, those of all agents;
+	// ToolsSucceeded those that were neither refused nor failed.
+	ToolsTried, ToolsSucceeded int
+
+	// Shown are the document entries that the facilitator has seen: those that it
+	// wrote, and those in results that were sent to it.
 	Shown map[events.EntryID]bool
 	// Limits are the bounds that the run has met, in order.
 	Limits []events.LimitReached
@@ -39,13 +47,33 @@ type Run struct {
 	Cancelled       bool
 	// CancelReason is why the run was cancelled, if whoever did it said so.
 	CancelReason string
-	// Driven is the time that processes drove the run: gaps before a resume are not
-	// counted.
+	// Outage is set while calls wait for an endpoint, Suspended while the run is parked.
+	Outage    *events.OutageBegan
+	Suspended *events.RunSuspended
+	// Driven is the time that processes drove the run, up to its newest event, in whole
+	// milliseconds. What lies between a suspension, or the end of a process, and the
+	// resume is not in it, nor are waits for endpoints.
 	Driven time.Duration
 
+	// Handed is set where a specialist had the conversation in this run.
+	Handed bool
+	// Returned are the handoffs that ended in this run.
+	Returned []events.HandoffID
+
+	// said is what people said to the facilitator since the request.
+	said []string
+	// saw are the exchanges of earlier runs that the facilitator's conversation began with.
+	saw []*exchange
+	// unsent are the entries in results that no request has carried yet.
+	unsent []unsent
 	thread *Thread
 	byID   map[events.DispatchID]*Dispatch
-	last   time.Time
+	// last is the newest event of who drove the run, posted that of somebody else.
+	last, posted time.Time
+	// apis are the APIs by which models were asked last, by provider and model.
+	apis map[[2]string]events.API
+	// warned are the warnings so far, each once.
+	warned map[events.Warning]bool
 }
 
 func newRun(t *Thread, env events.Envelope, started events.WorkflowStarted) (*Run, error) {
@@ -61,7 +89,17 @@ func newRun(t *Thread, env events.Envelope, started events.WorkflowStarted) (*Ru
 		Shown:  map[events.EntryID]bool{},
 		thread: t, byID: map[events.DispatchID]*Dispatch{}, last: env.Time,
 	}
-	run.Facilitator = &Conversation{prefix: "f", thread: t}
+	run.Facilitator = &Conversation{actor: Facilitator, thread: t}
+	if started.Continues != "" {
+		if err := run.continueFrom(started.Continues); err != nil {
+			return nil, err
+		}
+	}
+	if started.Follows != "" {
+		if err := run.follow(started.Follows); err != nil {
+			return nil, err
+		}
+	}
 	return run, run.RunSummary.Apply(env)
 }
 
@@ -71,20 +109,48 @@ func (r *Run) Thread() *Thread { return r.thread }
 // Dispatch gives a dispatch by its id, nil if there is none.
 func (r *Run) Dispatch(id events.DispatchID) *Dispatch { return r.byID[id] }
 
-// Conversation gives the history of a dispatch, or with "" the facilitator's; nil
-// if there is no such dispatch.
-func (r *Run) Conversation(id events.DispatchID) *Conversation {
-	if id == "" {
+// Conversation gives the history of an agent, nil if the run has no such agent.
+func (r *Run) Conversation(id ActorID) *Conversation {
+	if id == Facilitator {
 		return r.Facilitator
 	}
-	if d := r.byID[id]; d != nil {
+	if d := r.byID[id.Dispatch()]; d != nil {
 		return d.Conversation
 	}
-	return nil
+	return r.thread.sessions[id]
 }
 
-// DrivenUntil is Driven with the time since the last event.
-func (r *Run) DrivenUntil(now time.Time) time.Duration { return r.Driven + now.Sub(r.last) }
+// DrivenUntil is Driven with the time since the last event, while the run is driven and does
+// not wait for an endpoint.
+func (r *Run) DrivenUntil(now time.Time) time.Duration {
+	if r.Status != events.StatusRunning || r.Outage != nil {
+		return r.Driven
+	}
+	return r.Driven + r.since(now)
+}
+
+// since is the time since the last event of who drives the run. What others posted is
+// timed by their clocks: where the driver's own was behind, it went on from there, and
+// nobody knows how much time that was.
+func (r *Run) since(now time.Time) time.Duration {
+	if now.Equal(r.posted) {
+		return 0
+	}
+	return max(0, now.Truncate(time.Millisecond).Sub(r.last.Truncate(time.Millisecond)))
+}
+
+// drive counts the time up to an event. What others post says nothing about who drove
+// the run, and nobody drives one that is parked.
+func (r *Run) drive(env events.Envelope) {
+	if events.Posted(env.Data) {
+		r.posted = env.Time
+		return
+	}
+	if _, resumed := env.Data.(events.RunResumed); !resumed && r.Suspended == nil && r.Outage == nil {
+		r.Driven += r.since(env.Time)
+	}
+	r.last = env.Time
+}
 
 // LimitMet reports whether the run has met the bound.
 func (r *Run) LimitMet(limit events.Limit) bool {
@@ -96,42 +162,33 @@ func (r *Run) LimitMet(limit events.Limit) bool {
 	return false
 }
 
-// closing are the kinds that a cancelled run still takes: facts that close what is
-// open, calls that were paid for, and what others post.
-var closing = map[events.Kind]bool{
-	events.KindAgentFinished: true, events.KindWorkflowFinished: true, events.KindModelCalled: true,
-	events.KindRunSuspended: true, events.KindRunResumed: true, events.KindWarning: true, events.KindError: true,
-	events.KindCancelRequested: true,
-}
-
-// ErrCancelled is for a fact that a cancelled run does not take.
-var ErrCancelled = errors.New("the run is cancelled")
+// errCancelled is for a fact that a cancelled run does not take.
+var errCancelled = errors.New("the run is cancelled")
 
 func (r *Run) apply(env events.Envelope) error {
-	if r.Cancelled && !closing[env.Data.Kind()] {
-		if posted(env.Data) {
-			return nil
-		}
-		return ErrCancelled
+	late := r.Cancelled && !events.Closing(env.Data.Kind())
+	if late && !events.Posted(env.Data) {
+		return errCancelled
 	}
-	if _, resumed := env.Data.(events.RunResumed); !resumed {
-		r.Driven += env.Time.Sub(r.last)
-	}
-	r.last = env.Time
-	if err := r.RunSummary.Apply(env); err != nil {
+	r.drive(env)
+	if err := r.RunSummary.Apply(env); err != nil || late {
 		return err
 	}
+	if d := r.byID[env.Dispatch]; d != nil {
+		d.Usage, d.CostUSD = events.LostIn(env.Data).AddTo(d.Usage, d.CostUSD)
+	}
+	r.wait(env.Data)
 	switch e := env.Data.(type) {
 	case events.TasksCreated:
 		return r.Board.Apply(env)
 	case events.TaskUpdated:
-		if d := r.byID[env.Dispatch]; d != nil && !e.AutoCompleted {
+		if d := r.byID[env.Dispatch]; d != nil && e.Finished && !e.AutoCompleted {
 			d.Progress++
 		}
 		return r.Board.Apply(env)
 	case events.DocumentUpdated:
 		if d := r.byID[env.Dispatch]; d != nil {
-			d.Progress++
+			d.wrote(e.Tasks)
 		} else {
 			r.Shown[e.EntryID] = true
 		}
@@ -152,19 +209,59 @@ func (r *Run) apply(env events.Envelope) error {
 		}
 	case events.RunCancelled:
 		r.Cancelled, r.CancelReason = true, e.Reason
-	case events.AgentMessage, events.FacilitatorMessage, events.Warning, events.WorkflowFinished,
-		events.RunSuspended, events.RunResumed:
+	case events.AgentMessage:
+		if d := r.byID[env.Dispatch]; d != nil {
+			d.Said = e.Content
+		}
+	case events.MessageRouted, events.HandoffRequested, events.HandoffAccepted, events.HandoffRejected,
+		events.HandoffExitRequested, events.HandoffReturned, events.WorkflowStateChanged:
+		return r.handOver(env)
+	case events.Warning:
+		r.warn(e)
+	case events.FacilitatorMessage, events.WorkflowFinished,
+		events.RunSuspended, events.RunResumed, events.ModelCallFailed, events.OutageBegan, events.OutageEnded:
 	default:
 		return r.converse(env)
 	}
 	return nil
 }
 
+// Warned reports whether the run has that warning already.
+func (r *Run) Warned(w events.Warning) bool { return r.warned[w] }
+
+func (r *Run) warn(w events.Warning) {
+	if r.warned == nil {
+		r.warned = map[events.Warning]bool{}
+	}
+	r.warned[w] = true
+}
+
+func (r *Run) countTool(succeeded bool) {
+	r.ToolsTried++
+	if succeeded {
+		r.ToolsSucceeded++
+	}
+}
+
+// wait folds whether the run waits for an endpoint, or is parked.
+func (r *Run) wait(event events.Event) {
+	switch e := event.(type) {
+	case events.OutageBegan:
+		r.Outage = &e
+	case events.OutageEnded, events.RunCancelled:
+		r.Outage = nil
+	case events.RunSuspended:
+		r.Outage, r.Suspended = nil, &e
+	case events.RunResumed:
+		r.Outage, r.Suspended = nil, nil
+	}
+}
+
 // converse folds the kinds that make up an agent's conversation.
 func (r *Run) converse(env events.Envelope) error {
-	conv := r.Conversation(env.Dispatch)
+	conv := r.Conversation(ActorOf(env.Dispatch))
 	if conv == nil {
-		if posted(env.Data) {
+		if events.Posted(env.Data) {
 			return nil
 		}
 		return fmt.Errorf("no dispatch %s", env.Dispatch)
@@ -173,24 +270,52 @@ func (r *Run) converse(env events.Envelope) error {
 	case events.ModelCalled:
 		if d := r.byID[env.Dispatch]; d != nil {
 			d.Usage, d.CostUSD = d.Usage.Add(e.Usage), events.AddCost(d.CostUSD, e.CostUSD)
+		} else if e.Purpose == "" && env.Dispatch == "" {
+			r.sent(e.ID)
 		}
+		r.asked(e)
 		return conv.modelCalled(e)
 	case events.ToolStarted:
 		_, err := conv.callStarted(e.Tool, e.CallRef)
 		return err
 	case events.ToolCallDone:
+		r.countTool(!e.Failed)
 		if env.Dispatch == "" {
 			for _, id := range e.ShownEntries {
-				r.Shown[id] = true
+				r.unsent = append(r.unsent, unsent{id, e.ModelCall})
 			}
 		}
-		return conv.callDone(e.Tool, e.CallRef, e.Result)
+		return conv.callDone(e)
 	case events.DispatchRefused:
-		return conv.callDone(e.Tool, e.CallRef, e.Result)
+		r.countTool(false)
+		return conv.callDone(events.ToolCallDone{Tool: e.Tool, Result: e.Result, Failed: true, CallRef: e.CallRef})
 	case events.UserMessage:
+		if env.Dispatch == "" && !e.Synthetic {
+			r.said = append(r.said, e.Content)
+			conv = r.Conversation(r.Floor())
+		}
 		return conv.say(e)
 	case events.HistoryCompacted:
+		if env.Dispatch == "" && e.CoveredBytes == 0 {
+			r.unsent = nil // the summary shortens results, or leaves them out
+		}
 		return conv.compact(e)
 	}
 	return fmt.Errorf("%w %q", events.ErrUnknownKind, env.Data.Kind())
+}
+
+// unsent is an entry in a result of the turn.
+type unsent struct {
+	entry events.EntryID
+	turn  events.ModelCallID
+}
+
+// sent marks what the request of a turn showed: the results of those before it.
+func (r *Run) sent(turn events.ModelCallID) {
+	r.unsent = slices.DeleteFunc(r.unsent, func(u unsent) bool {
+		if u.turn != turn {
+			r.Shown[u.entry] = true
+		}
+		return u.turn != turn
+	})
 }

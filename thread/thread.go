@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/convene-run/convene/conversation"
 	"github.com/convene-run/convene/events"
 )
 
@@ -14,21 +15,29 @@ type Thread struct {
 	Seq  events.Seq
 	Time time.Time
 	Runs []*Run
+	// Handoffs says who speaks with the user.
+	Handoffs conversation.State
 
 	callIDs    map[events.CallID]struct{}
+	exchanges  []*exchange
 	dispatches int
+	// sessions are the histories of those who have had the conversation, by handoff. They
+	// go on over runs.
+	sessions map[ActorID]*Conversation
+	// answered are the runs that users' messages started.
+	answered map[events.MessageID]*Run
 }
 
 // New gives the state of a thread without events.
 func New() *Thread {
-	return &Thread{callIDs: map[events.CallID]struct{}{}}
+	return &Thread{callIDs: map[events.CallID]struct{}{}, sessions: map[ActorID]*Conversation{}, answered: map[events.MessageID]*Run{}}
 }
 
 // ErrOutOfOrder is for an event that is not the next of its thread.
 var ErrOutOfOrder = errors.New("event out of order")
 
-// ErrBatch is for the thread of a batch, which is none of runs.
-var ErrBatch = errors.New("this is the thread of a batch: its runs are in threads of their own")
+// errBatch is for the thread of a batch, which is none of runs.
+var errBatch = errors.New("this is the thread of a batch: its runs are in threads of their own")
 
 // Current is the newest run, nil in a thread without events.
 func (t *Thread) Current() *Run {
@@ -62,14 +71,17 @@ func (t *Thread) apply(env events.Envelope) error {
 			return err
 		}
 		t.Runs = append(t.Runs, run)
+		if started.MessageID != "" {
+			t.answered[started.MessageID] = run
+		}
 		return nil
 	}
 	run := t.Current()
-	if posted(env.Data) && (run == nil || run.ID != env.Run || run.Status.Over()) {
+	if events.Posted(env.Data) && (run == nil || run.ID != env.Run || run.Status.Over()) {
 		return nil // it came too late: the run that it is for has finished
 	}
 	if run == nil && env.Data.Kind() == events.KindBatchStarted {
-		return ErrBatch
+		return errBatch
 	}
 	if run == nil || run.ID != env.Run {
 		return fmt.Errorf("no run %s under way", env.Run)
@@ -77,19 +89,11 @@ func (t *Thread) apply(env events.Envelope) error {
 	if run.Status.Over() {
 		return fmt.Errorf("run %s has finished", run.ID)
 	}
-	return run.apply(env)
-}
-
-// posted reports whether the event is of those that others than the driver of a run
-// say, at any moment: no state of the thread makes one wrong.
-func posted(event events.Event) bool {
-	switch e := event.(type) {
-	case events.CancelRequested:
-		return true
-	case events.UserMessage:
-		return !e.Synthetic
+	err := run.apply(env)
+	if err == nil && run.Status.Over() {
+		t.conclude(run)
 	}
-	return false
+	return err
 }
 
 // CallIDTaken reports whether a tool call of this thread already has the id.
@@ -97,6 +101,9 @@ func (t *Thread) CallIDTaken(id events.CallID) bool {
 	_, taken := t.callIDs[id]
 	return taken
 }
+
+// Answering is the run that a user's message started, nil if there is none.
+func (t *Thread) Answering(id events.MessageID) *Run { return t.answered[id] }
 
 // NextDispatch is the id that the next dispatch of the thread will have.
 func (t *Thread) NextDispatch() events.DispatchID {

@@ -17,19 +17,20 @@ var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
 // history is a thread that is built fact by fact.
 type history struct {
-	t  require.TestingT
-	th *thread.Thread
+	t   require.TestingT
+	th  *thread.Thread
+	run events.RunID
 }
 
 func begin(t require.TestingT) *history {
-	h := &history{t, thread.New()}
+	h := &history{t, thread.New(), "r"}
 	h.add("", events.WorkflowStarted{Message: "Hello"})
 	return h
 }
 
 func (h *history) envelope(dispatch events.DispatchID, data events.Event) events.Envelope {
 	return events.Envelope{
-		Tenant: events.LocalTenant, Thread: "t", Run: "r", Seq: h.th.Seq + 1,
+		Tenant: events.LocalTenant, Thread: "t", Run: h.run, Seq: h.th.Seq + 1,
 		Time: noon.Add(time.Duration(h.th.Seq) * time.Second), Dispatch: dispatch, Data: data,
 	}
 }
@@ -228,4 +229,89 @@ func TestFoldNeverPanics(t *testing.T) {
 			require.Equal(rt, before+1, h.th.Seq)
 		}
 	})
+}
+
+// A turn that broke off waits for its rest, whose calls become further calls of it.
+// Where the log goes on without one, as logs of before do, it stands as it is.
+func TestRestOfATurn(t *testing.T) {
+	cut := turn("f.1", one)
+	cut.Interrupted = true
+	rest := events.ModelCalled{ID: "f.1r", Purpose: events.PurposeRest, Reply: events.Reply{Text: "Sorry", ToolCalls: []events.ToolCall{two}}}
+	settled := []string{"Turn f.1", "first"}
+
+	h := begin(t)
+	c := h.th.Current().Facilitator
+	h.refuses(t, "", rest, "the rest of no turn")
+	h.add("", cut)
+	require.True(t, c.Turn().LacksRest())
+	h.add("", result("f.1", 0, one, "first"))
+	require.Equal(t, settled, contents(c))
+	require.True(t, c.Turn().LacksRest())
+	require.False(t, c.Turn().Open())
+	h.add("", rest)
+	require.Equal(t, []string{"Turn f.1"}, contents(c))
+	require.Equal(t, []events.ToolCall{one, two}, c.Messages()[0].ToolCalls)
+	require.True(t, h.th.CallIDTaken("b"))
+	h.add("", result("f.1", 1, two, "second"))
+	require.Equal(t, []string{"Turn f.1", "first", "second"}, contents(c))
+	require.Nil(t, c.Turn())
+	require.Equal(t, events.ModelCallID("f.2"), c.NextTurn(), "it is no turn of its own")
+	h.refuses(t, "", rest, "the rest of no turn")
+
+	h = begin(t)
+	c = h.th.Current().Facilitator
+	h.add("", cut)
+	rest.Reply.ToolCalls = nil
+	h.add("", rest)
+	h.refuses(t, "", rest, "the rest of no turn")
+	h.add("", result("f.1", 0, one, "first"))
+	require.Nil(t, c.Turn())
+	require.Equal(t, settled, contents(c), "a rest without calls adds nothing")
+
+	for name, next := range map[string]events.Event{
+		"a turn":         turn("f.2"),
+		"an early call":  events.ToolStarted{Tool: "two", CallRef: events.CallRef{ModelCall: "f.2", CallID: "b"}},
+		"a nudge":        events.UserMessage{Synthetic: true, Content: "Go on"},
+		"the compaction": events.HistoryCompacted{ThroughTurn: "f.1", Summary: "All"},
+	} {
+		h := begin(t)
+		h.add("", cut)
+		h.add("", result("f.1", 0, one, "first"))
+		h.add("", next)
+		c := h.th.Current().Facilitator
+		require.False(t, c.Turn().LacksRest(), name)
+		if name != "the compaction" {
+			require.Equal(t, settled, contents(c)[:2], name)
+		}
+	}
+}
+
+// Entries count as shown to the facilitator once a request has carried the result that
+// shows them: not within the turn that reads them, and not where a compaction shortens
+// the result.
+func TestShownOnceSent(t *testing.T) {
+	reads := func(turn events.ModelCallID, entries ...events.EntryID) events.ToolCallDone {
+		done := result(turn, 0, events.ToolCall{ID: events.CallID(turn), Name: "read_document"}, "the document")
+		done.ShownEntries = entries
+		return done
+	}
+	call := func(id events.ModelCallID) events.ModelCalled {
+		return turn(id, events.ToolCall{ID: events.CallID(id), Name: "read_document"})
+	}
+	h := begin(t)
+	run := h.th.Current()
+	h.add("", call("f.1"))
+	h.add("", reads("f.1", 1, 2))
+	require.Empty(t, run.Shown)
+	h.add("", events.ModelCalled{ID: "f.1c", Purpose: events.PurposeCompact})
+	require.Empty(t, run.Shown, "a summary is no turn")
+	h.add("", reads("f.2", 3)) // early: before the reply that calls it is whole
+	h.add("", call("f.2"))
+	require.Equal(t, map[events.EntryID]bool{1: true, 2: true}, run.Shown)
+	h.add("", call("f.3"))
+	require.True(t, run.Shown[3])
+	h.add("", reads("f.3", 4))
+	h.add("", events.HistoryCompacted{ThroughTurn: "f.3", Summary: "All"})
+	h.add("", turn("f.4"))
+	require.False(t, run.Shown[4])
 }

@@ -28,15 +28,15 @@ func (t *Thread) Begin(now time.Time) *Tx {
 	return &Tx{Run: t.Current(), Now: now, thread: t}
 }
 
-// Emit adds a fact about an agent, or about the run with both ids empty. It is
+// Emit adds a fact about an agent at work, or about the run with both ids empty. It is
 // applied at once: what follows in the decision sees it.
-func (tx *Tx) Emit(agent events.AgentID, dispatch events.DispatchID, data events.Event) {
+func (tx *Tx) Emit(agent events.AgentID, actor ActorID, data events.Event) {
 	if tx.err != nil {
 		return
 	}
 	env := events.Envelope{
 		Tenant: tx.thread.Key.Tenant, Thread: tx.thread.Key.Thread, Run: tx.Run.ID,
-		Seq: tx.thread.Seq + 1, Time: tx.Now, Agent: agent, Dispatch: dispatch, Data: data,
+		Seq: tx.thread.Seq + 1, Time: tx.Now, Agent: agent, Dispatch: actor.Dispatch(), Data: data,
 	}
 	if tx.err = tx.thread.Apply(env); tx.err == nil {
 		tx.facts = append(tx.facts, env)

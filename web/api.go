@@ -13,7 +13,7 @@ import (
 )
 
 // maxBodyBytes is more than the longest request that a run takes, as JSON.
-const maxBodyBytes = 8 << 20
+const maxBodyBytes = 16 << 20
 
 // registerAPI adds the operations that the OpenAPI document describes.
 func (s *Server) registerAPI(mux *http.ServeMux) {
@@ -32,7 +32,7 @@ func (s *Server) registerAPI(mux *http.ServeMux) {
 
 type listInput struct {
 	Search string          `query:"search" maxLength:"200" doc:"Matched against request and answer, without regard to case."`
-	Status []events.Status `query:"status" enum:"queued,running,suspended,awaiting_input,completed,degraded,failed,cancelled" doc:"Only runs of these statuses, parted by commas."`
+	Status []events.Status `query:"status" enum:"queued,running,suspended,awaiting_input,completed,degraded,failed,cancelled" doc:"Only runs with these statuses, separated by commas."`
 	Thread events.ThreadID `query:"thread_id" doc:"Only runs of this thread."`
 	Before events.RunID    `query:"before" doc:"Only runs that started before this one: the last of the page before."`
 	Limit  int             `query:"limit" minimum:"1" maximum:"500" default:"50" doc:"Runs at most."`
@@ -46,7 +46,7 @@ type listOutput struct {
 }
 
 type runInput struct {
-	Run events.RunID `path:"run_id" doc:"The run's id, or the beginning of it where only one begins so."`
+	Run string `path:"run_id" doc:"The run's id, or the beginning of it where only one begins so."`
 }
 
 // RunView is a run as the API gives it.
@@ -61,9 +61,9 @@ type RunView struct {
 type runOutput struct{ Body RunView }
 
 type eventsInput struct {
-	Run   events.RunID `path:"run_id"`
-	After events.Seq   `query:"after" minimum:"0" doc:"Only events with a seq above this one."`
-	Limit int          `query:"limit" minimum:"1" maximum:"1000" default:"500" doc:"Events at most."`
+	Run   string     `path:"run_id"`
+	After events.Seq `query:"after" minimum:"0" doc:"Only events with a seq above this one."`
+	Limit int        `query:"limit" minimum:"1" maximum:"1000" default:"500" doc:"Events at most."`
 }
 
 type eventsOutput struct {
@@ -118,10 +118,10 @@ func (s *Server) listRuns(ctx context.Context, in *listInput) (*listOutput, erro
 	return out, nil
 }
 
-func (s *Server) view(ctx context.Context, id events.RunID) (RunView, error) {
-	summary, err := s.config.Log.FindRun(ctx, s.config.Tenant, string(id))
+func (s *Server) view(ctx context.Context, idOrPrefix string) (RunView, error) {
+	summary, err := s.config.Log.FindRun(ctx, s.config.Tenant, idOrPrefix)
 	if errors.Is(err, events.ErrNotFound) {
-		return RunView{}, s.noRun(ctx, string(id))
+		return RunView{}, s.noRun(ctx, idOrPrefix)
 	}
 	view := RunView{RunSummary: summary}
 	if err != nil || summary.Status.Over() {
@@ -147,7 +147,7 @@ func (s *Server) listEvents(ctx context.Context, in *eventsInput) (*eventsOutput
 	out := &eventsOutput{}
 	out.Body.Events = make([]rawEvent, len(encoded))
 	for i, e := range encoded {
-		out.Body.Events[i] = rawEvent(e.Body)
+		out.Body.Events[i] = rawEvent(forViewers(e.Body))
 	}
 	return out, nil
 }
@@ -185,5 +185,5 @@ func (s *Server) teams() []TeamInfo {
 	if s.config.Runs == nil {
 		return []TeamInfo{}
 	}
-	return orEmpty(s.config.Runs.Teams())
+	return orEmpty(s.config.Runs.Teams(s.config.Tenant))
 }

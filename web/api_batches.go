@@ -19,13 +19,13 @@ type BatchView struct {
 	// HeldSince is when that process took the batch up.
 	HeldSince *time.Time `json:"held_since,omitempty"`
 	// Interrupted is set where the log has the batch running and no process runs it: its
-	// process was killed. The command that began the batch goes on with it.
+	// process was killed. The command that started the batch continues it.
 	Interrupted bool `json:"interrupted,omitempty"`
 }
 
 type listBatchesInput struct {
 	Search string          `query:"search" maxLength:"200" doc:"Matched against input, output, team and id, without regard to case."`
-	Status []events.Status `query:"status" enum:"running,suspended,completed,degraded,failed,cancelled" doc:"Only batches of these statuses, parted by commas. One that was killed is running until it is taken up again."`
+	Status []events.Status `query:"status" enum:"running,suspended,completed,degraded,failed,cancelled" doc:"Only batches with these statuses, separated by commas. A batch whose process was killed stays running until it is continued."`
 	Before events.BatchID  `query:"before" doc:"Only batches that started before this one: the last of the page before."`
 	Limit  int             `query:"limit" minimum:"1" maximum:"500" default:"50" doc:"Batches at most."`
 }
@@ -46,7 +46,7 @@ type batchOutput struct{ Body BatchView }
 type rowsInput struct {
 	Batch  events.BatchID  `path:"batch_id"`
 	Search string          `query:"search" maxLength:"200" doc:"Matched against the row's id, request and answer, without regard to case."`
-	Status []events.Status `query:"status" enum:"running,suspended,awaiting_input,completed,degraded,failed,cancelled" doc:"Only rows whose runs have these statuses, parted by commas."`
+	Status []events.Status `query:"status" enum:"running,suspended,awaiting_input,completed,degraded,failed,cancelled" doc:"Only rows whose runs have these statuses, separated by commas."`
 	After  events.RunID    `query:"after" doc:"Only rows behind the one of this run: the last of the page before."`
 	Limit  int             `query:"limit" minimum:"1" maximum:"500" default:"50" doc:"Rows at most."`
 }
@@ -154,25 +154,18 @@ func (s *Server) noRun(ctx context.Context, id string) error {
 	batch, err := s.config.Log.FindBatch(ctx, s.config.Tenant, id)
 	switch {
 	case err == nil:
-		return refuse(http.StatusNotFound, "%.80q is a batch, not a run. GET /api/v1/batches/%s tells of it, and /api/v1/batches/%[2]s/rows of its runs", id, batch.Batch)
+		return refuse(http.StatusNotFound, "%.80q is a batch, not a run. GET /api/v1/batches/%s describes it, and /api/v1/batches/%[2]s/rows of its runs", id, batch.Batch)
 	case errors.Is(err, events.ErrNotFound), errors.Is(err, events.ErrAmbiguous):
 		return refuse(http.StatusNotFound, "there is no run %.80q. GET /api/v1/runs lists them", id)
 	}
 	return err
 }
 
-// lastSeq gives the newest seq of a thread of runs, or of a batch.
-func (s *Server) lastSeq(ctx context.Context, thread events.ThreadID) (events.Seq, error) {
-	newest, err := s.config.Log.Runs(ctx, events.RunQuery{Tenant: s.config.Tenant, Thread: thread, Limit: 1})
-	if err != nil {
-		return 0, err
+// tip says where a thread of runs, or of a batch, ends.
+func (s *Server) tip(ctx context.Context, thread events.ThreadID) (events.Tip, error) {
+	tip, err := s.config.Log.Last(ctx, events.ThreadKey{Tenant: s.config.Tenant, Thread: thread})
+	if err == nil && tip.Seq == 0 {
+		err = refuse(http.StatusNotFound, "there is no thread %.80q. GET /api/v1/runs and /api/v1/batches give the threads", thread)
 	}
-	if len(newest) > 0 {
-		return newest[0].LastSeq, nil
-	}
-	batch, err := s.config.Log.FindBatch(ctx, s.config.Tenant, string(thread))
-	if errors.Is(err, events.ErrNotFound) || errors.Is(err, events.ErrAmbiguous) || err == nil && string(batch.Batch) != string(thread) {
-		return 0, refuse(http.StatusNotFound, "there is no thread %.80q. GET /api/v1/runs and /api/v1/batches give the threads", thread)
-	}
-	return batch.LastSeq, err
+	return tip, err
 }

@@ -31,7 +31,7 @@ func (s *Server) getResult(ctx context.Context, in *runInput) (*resultOutput, er
 	if err != nil {
 		return nil, s.apiError(err)
 	}
-	th, err := s.fold(ctx, view.Thread, view.LastSeq)
+	th, err := s.load(ctx, view.Thread, view.LastSeq)
 	if err != nil {
 		return nil, s.apiError(err)
 	}
@@ -63,28 +63,9 @@ func orEmpty[T any](list []T) []T {
 	return list
 }
 
-// fold reads a thread up to a seq.
-func (s *Server) fold(ctx context.Context, id events.ThreadID, through events.Seq) (*thread.Thread, error) {
-	th := thread.New()
-	key := events.ThreadKey{Tenant: s.config.Tenant, Thread: id}
-	for th.Seq < through {
-		envs, err := s.config.Log.Read(ctx, key, th.Seq, pageEvents)
-		if err != nil {
-			return nil, err
-		}
-		if len(envs) == 0 {
-			break
-		}
-		for _, env := range envs {
-			if env.Seq > through {
-				break
-			}
-			if err := th.Apply(env); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return th, nil
+// load folds a thread up to a seq.
+func (s *Server) load(ctx context.Context, id events.ThreadID, through events.Seq) (*thread.Thread, error) {
+	return thread.Load(ctx, s.config.Log, events.ThreadKey{Tenant: s.config.Tenant, Thread: id}, through)
 }
 
 type threadInput struct {
@@ -127,16 +108,14 @@ type ActiveAgent struct {
 }
 
 func (s *Server) getThread(ctx context.Context, in *threadInput) (*threadOutput, error) {
-	newest, err := s.config.Log.Runs(ctx, events.RunQuery{Tenant: s.config.Tenant, Thread: in.Thread, Limit: 1})
-	if err == nil && len(newest) == 0 {
-		if _, err = s.lastSeq(ctx, in.Thread); err == nil {
-			err = refuse(http.StatusNotFound, "thread %s is a batch's: GET /api/v1/batches/%[1]s gives its state", in.Thread)
-		}
+	tip, err := s.tip(ctx, in.Thread)
+	if err == nil && tip.Run == "" {
+		err = refuse(http.StatusNotFound, "thread %s is a batch's: GET /api/v1/batches/%[1]s gives its state", in.Thread)
 	}
 	if err != nil {
 		return nil, s.apiError(err)
 	}
-	th, err := s.fold(ctx, in.Thread, newest[0].LastSeq)
+	th, err := s.load(ctx, in.Thread, tip.Seq)
 	if err != nil {
 		return nil, s.apiError(err)
 	}

@@ -11,7 +11,7 @@ import (
 
 type startInput struct {
 	Body struct {
-		Request string            `json:"request" minLength:"1" doc:"What the team shall do."`
+		Request string            `json:"request" minLength:"1" doc:"What the team is to do."`
 		Team    string            `json:"team,omitempty" doc:"Name of a team; the default team if left out."`
 		Model   string            `json:"model,omitempty" doc:"Asked instead of the team's models, as provider/name."`
 		Solo    bool              `json:"solo,omitempty" doc:"A single agent answers, without specialists."`
@@ -26,14 +26,14 @@ type startOutput struct {
 }
 
 type cancelInput struct {
-	Run  events.RunID `path:"run_id"`
+	Run  string `path:"run_id"`
 	Body *struct {
 		Reason string `json:"reason,omitempty" maxLength:"1000" doc:"Kept in the log."`
 	} `required:"false"`
 }
 
 type forkInput struct {
-	Run  events.RunID `path:"run_id"`
+	Run  string `path:"run_id"`
 	Body struct {
 		At          events.Seq `json:"at" minimum:"1" doc:"The last seq that the new run keeps."`
 		Model       string     `json:"model,omitempty" doc:"Asked instead of the run's models."`
@@ -47,7 +47,7 @@ func (s *Server) registerSteering(api huma.API) {
 		DefaultStatus: http.StatusCreated, MaxBodyBytes: maxBodyBytes,
 	}, func(ctx context.Context, in *startInput) (*startOutput, error) {
 		return s.begun(func(runs Runs) (Started, error) {
-			return runs.Start(ctx, Job{
+			return runs.Start(ctx, s.config.Tenant, Job{
 				Request: in.Body.Request, Team: in.Body.Team, Model: in.Body.Model, Solo: in.Body.Solo,
 				Vars: in.Body.Vars, Thread: in.Body.Thread,
 			})
@@ -63,11 +63,11 @@ func (s *Server) registerSteering(api huma.API) {
 			return nil, s.apiError(err)
 		}
 		return s.begun(func(runs Runs) (Started, error) {
-			return runs.Fork(ctx, view.Run, Fork{At: in.Body.At, Model: in.Body.Model, Instruction: in.Body.Instruction})
+			return runs.Fork(ctx, s.config.Tenant, view.Run, Fork{At: in.Body.At, Model: in.Body.Model, Instruction: in.Body.Instruction})
 		})
 	})
 	huma.Register(api, huma.Operation{
-		OperationID: "cancel-run", Method: http.MethodPost, Path: "/api/v1/runs/{run_id}/cancel", Summary: "End a run for good",
+		OperationID: "cancel-run", Method: http.MethodPost, Path: "/api/v1/runs/{run_id}/cancel", Summary: "End a run permanently",
 		DefaultStatus: http.StatusAccepted,
 	}, func(ctx context.Context, in *cancelInput) (*runOutput, error) {
 		return s.steered(ctx, in.Run, func(runs Runs, run events.RunID) error {
@@ -75,14 +75,14 @@ func (s *Server) registerSteering(api huma.API) {
 			if in.Body != nil && in.Body.Reason != "" {
 				reason = in.Body.Reason
 			}
-			return runs.Cancel(ctx, run, reason)
+			return runs.Cancel(ctx, s.config.Tenant, run, reason)
 		})
 	})
 	huma.Register(api, huma.Operation{
 		OperationID: "resume-run", Method: http.MethodPost, Path: "/api/v1/runs/{run_id}/resume", Summary: "Take up a run that nobody drives",
 		DefaultStatus: http.StatusAccepted,
 	}, func(ctx context.Context, in *runInput) (*runOutput, error) {
-		return s.steered(ctx, in.Run, func(runs Runs, run events.RunID) error { return runs.Resume(ctx, run) })
+		return s.steered(ctx, in.Run, func(runs Runs, run events.RunID) error { return runs.Resume(ctx, s.config.Tenant, run) })
 	})
 }
 
@@ -101,12 +101,12 @@ func (s *Server) begun(start func(Runs) (Started, error)) (*startOutput, error) 
 }
 
 // steered does something to a run that is not over and gives it as it is then.
-func (s *Server) steered(ctx context.Context, id events.RunID, do func(Runs, events.RunID) error) (*runOutput, error) {
+func (s *Server) steered(ctx context.Context, idOrPrefix string, do func(Runs, events.RunID) error) (*runOutput, error) {
 	runs, err := s.runs()
 	if err != nil {
 		return nil, s.apiError(err)
 	}
-	view, err := s.view(ctx, id)
+	view, err := s.view(ctx, idOrPrefix)
 	if err == nil && view.Status.Over() {
 		err = refuse(http.StatusConflict, "run %s is over: it is %s", view.Run, view.Status)
 	}
@@ -114,7 +114,7 @@ func (s *Server) steered(ctx context.Context, id events.RunID, do func(Runs, eve
 		err = do(runs, view.Run)
 	}
 	if err == nil {
-		view, err = s.view(ctx, view.Run)
+		view, err = s.view(ctx, string(view.Run))
 	}
 	if err != nil {
 		return nil, s.apiError(err)

@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/convene-run/convene/events"
-	"github.com/convene-run/convene/llm/sim"
+	"github.com/convene-run/convene/internal/sim"
+	"github.com/convene-run/convene/runner"
 	"github.com/convene-run/convene/web"
 )
 
@@ -40,7 +41,7 @@ func TestAPI(t *testing.T) {
 	require.Eventually(t, func() bool {
 		run, err := log.FindRun(t.Context(), events.LocalTenant, string(started.Run))
 		return err == nil && run.Status == events.StatusCancelled
-	}, 10*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 	status, header, body = server.do(t, http.MethodPost, path+"/cancel", `{}`)
 	require.Equal(t, http.StatusConflict, status)
 	require.Contains(t, problem(t, header, body), "is over: it is cancelled")
@@ -50,7 +51,7 @@ func TestAPI(t *testing.T) {
 
 	status, _, body = server.do(t, http.MethodPost, path+"/fork", `{"at":1,"instruction":"cheap"}`)
 	require.Equal(t, http.StatusCreated, status, body)
-	runs.ending.Wait()
+	runs.wait()
 
 	for query, want := range map[string]int{
 		"": 2, "?status=cancelled": 1, "?status=completed,cancelled": 2, "?search=KYOTO": 2, "?search=nothing+like+it": 0,
@@ -142,7 +143,11 @@ func TestAPIRefusesWithWords(t *testing.T) {
 		{"POST", "/api/v1/runs", `{"request":"x","team":"/etc/passwd"}`, 422, "team"},
 		{"POST", "/api/v1/runs", `{"request":"x","surprise":1}`, 422, "surprise"},
 		{"POST", "/api/v1/runs", `{"request":"x","thread_id":"not-a-uuid"}`, 422, "UUID"},
-		{"POST", "/api/v1/runs", `{"request":"` + strings.Repeat("x", 9<<20) + `"}`, 413, "limit"},
+		// The longest request fits, in its longest form; a longer one is told the bound in
+		// characters, as long as it can be read at all.
+		{"POST", "/api/v1/runs", `{"request":"` + strings.Repeat(`\ud83d\ude00`, runner.MaxRequestChars) + `","team":"/etc/passwd"}`, 422, "team"},
+		{"POST", "/api/v1/runs", `{"request":"` + strings.Repeat("x", 9<<20) + `"}`, 422, "has 9437184 characters; at most 1048576 are allowed"},
+		{"POST", "/api/v1/runs", `{"request":"` + strings.Repeat("x", 17<<20) + `"}`, 413, "limit"},
 		{"POST", "/api/v1/runs/" + run + "/fork", `{"at":0}`, 422, "at"},
 		{"POST", "/api/v1/runs/" + run + "/fork", `{"at":7}`, 422, "cannot be forked at 7"},
 		{"DELETE", "/api/v1/runs/" + run, "", 405, "only GET, HEAD"},
@@ -175,7 +180,7 @@ func TestReadFile(t *testing.T) {
 		return strings.Join(copied, "\n")
 	}
 	for name, c := range map[string]struct{ file, words string }{
-		"empty":        {"", "holds no events"},
+		"empty":        {"", "contains no events"},
 		"not JSON":     {"hello\n", "run.jsonl:1: "},
 		"damaged":      {replaced(9, bodies[8][:40]), "run.jsonl:9: "},
 		"line lost":    {replaced(9, ""), "run.jsonl:10: "},
@@ -184,7 +189,7 @@ func TestReadFile(t *testing.T) {
 		"newer":        {replaced(9, strings.Replace(bodies[8], `{"v":1`, `{"v":99`, 1)), "run.jsonl:9: "},
 		"unknown kind": {replaced(9, strings.Replace(bodies[8], `"type":"`, `"type":"x_`, 1)), "run.jsonl:9: "},
 		"bytes":        {"\x00\xff\xfe", "run.jsonl:1: "},
-		"no run":       {`{"v":1,"tenant_id":"local","thread_id":"t","run_id":"r","seq":1,"time":"2026-01-02T03:04:05Z","type":"cancel_requested","data":{}}`, "of no run"},
+		"no run":       {`{"v":1,"tenant_id":"local","thread_id":"t","run_id":"r","seq":1,"time":"2026-01-02T03:04:05Z","type":"cancel_requested","data":{}}`, "but no run"},
 		"a batch":      {`{"v":1,"tenant_id":"local","thread_id":"t","run_id":"","seq":1,"time":"2026-01-02T03:04:05Z","type":"batch_started","data":{}}`, "the thread of a batch"},
 	} {
 		_, _, err := web.ReadFile(t.Context(), strings.NewReader(c.file), "run.jsonl")
@@ -204,4 +209,31 @@ func TestExportHoldsHostileText(t *testing.T) {
 	require.Equal(t, 2, strings.Count(out.String(), "</script>"))
 	require.Equal(t, 2, strings.Count(out.String(), "<script"))
 	require.NotContains(t, out.String(), "<!--")
+}
+
+// A run that was removed is not found, by any address that it had.
+func TestRemovedRunIsNotFound(t *testing.T) {
+	log := events.NewMemory()
+	server := serve(t, web.Config{Log: log})
+	key := events.ThreadKey{Tenant: events.LocalTenant, Thread: "00000000-0000-4000-8000-000000000001"}
+	run := events.RunID("01900000-0000-7000-8000-000000000001")
+	epoch, err := log.Claim(t.Context(), key, "tester", false)
+	require.NoError(t, err)
+	require.NoError(t, log.Append(t.Context(), key, epoch, 0, []events.Envelope{
+		{Run: run, Data: events.WorkflowStarted{Message: "a request"}}, {Run: run, Data: events.WorkflowFinished{Status: events.StatusCompleted}},
+	}))
+	require.NoError(t, log.Release(t.Context(), key, epoch))
+	paths := []string{"/api/v1/runs/" + string(run), "/api/v1/runs/" + string(run) + "/events", "/api/v1/threads/" + string(key.Thread)}
+	for _, path := range paths {
+		status, _, body := server.get(t, path)
+		require.Equal(t, http.StatusOK, status, body)
+	}
+	require.NoError(t, log.Remove(t.Context(), key))
+	for _, path := range paths {
+		status, header, body := server.get(t, path)
+		require.Equal(t, http.StatusNotFound, status, path)
+		require.NotEmpty(t, problem(t, header, body))
+	}
+	_, _, body := server.get(t, "/api/v1/runs")
+	require.NotContains(t, body, string(run))
 }

@@ -1,3 +1,5 @@
+//go:build browser
+
 package web_test
 
 import (
@@ -10,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/convene-run/convene/events"
-	"github.com/convene-run/convene/llm/sim"
+	"github.com/convene-run/convene/internal/race"
+	"github.com/convene-run/convene/internal/sim"
 	"github.com/convene-run/convene/web"
 )
 
@@ -29,7 +32,7 @@ func TestAccessibility(t *testing.T) {
 	if _, err := os.Stat("node_modules/axe-core"); err != nil {
 		t.Skip("web/node_modules is not there: `npm ci` in web brings axe-core")
 	}
-	if raceDetector {
+	if race.Enabled {
 		t.Skip("the page is what is looked at, and it knows no race detector")
 	}
 	log, run := simulated(t, "trip", sim.Options{})
@@ -90,7 +93,7 @@ func TestAccessibilityOfBatches(t *testing.T) {
 	if _, err := os.Stat("node_modules/axe-core"); err != nil {
 		t.Skip("web/node_modules is not there: `npm ci` in web brings axe-core")
 	}
-	if raceDetector {
+	if race.Enabled {
 		t.Skip("the page is what is looked at, and it knows no race detector")
 	}
 	log := events.NewMemory()
@@ -113,13 +116,13 @@ func TestAccessibilityOfBatches(t *testing.T) {
 		{"batch-degraded", path(degraded), rows, nil},
 		{"batch-suspended", path(suspended), rows, nil},
 		{"batch-interrupted", path(interrupted), rows + ` && document.querySelector('.head .status').innerText.includes('interrupted')`, nil},
-		{"batch-filtered", path(running) + "?q=nothing", `document.querySelector('.batch-rows .empty')?.innerText.includes('No row fits')`, nil},
+		{"batch-filtered", path(running) + "?q=nothing", `document.querySelector('.batch-rows .empty')?.innerText.includes('No row matches')`, nil},
 		{"batch-unknown", "/batches/none", `document.querySelector('main h1')?.innerText === 'This batch cannot be shown'`, nil},
 		{"batches-nothing", "/batches?q=nothing", `document.querySelector('.empty')`, nil},
 	})
 	b.open(server.url("/#/batches"))
 	b.wait(`document.querySelectorAll('.batches li').length === 4`)
-	for _, words := range []string{"running", "interrupted", "suspended", "degraded", "the bound of $1.50 was met", "Its process is gone. The same command again goes on.", "rows/s", "left"} {
+	for _, words := range []string{"running", "interrupted", "suspended", "degraded", "the bound of $1.50 was met", "Its process is gone. Run the same command again to continue.", "rows/s", "left"} {
 		require.Contains(t, b.text(".batches"), words)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/convene-run/convene/batch"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/events/eventstest"
-	"github.com/convene-run/convene/llm/sim"
+	"github.com/convene-run/convene/internal/sim"
 	"github.com/convene-run/convene/team"
 	"github.com/convene-run/convene/web"
 )

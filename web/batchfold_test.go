@@ -18,8 +18,8 @@ func canonicalBatch(t testing.TB, s events.BatchSummary) string {
 	var members map[string]any
 	require.NoError(t, json.Unmarshal(body, &members))
 	for name, zero := range map[string]any{
-		"input": "", "output": "", "reason": "", "models": []any{}, "solo": false, "simulated": false, "left_ms": 0, "projected_cost_usd": 0,
-		"causes": []any{}, "slowest": []any{}, "limiters": []any{},
+		"input": "", "output": "", "reason": "", "models": []any{}, "solo": false, "simulated": false, "left_ms": 0, "projected_cost_usd": 0, "uncached_input_share": 0,
+		"causes": []any{}, "slowest": []any{}, "limiters": []any{}, "outages": []any{}, "held": 0,
 	} {
 		if members[name] == nil {
 			members[name] = zero
@@ -41,7 +41,7 @@ func severalCalls(s *batchStory) {
 		events.BatchRowRejected{Row: "größe 漢字", Index: 3, Line: 4, Code: "invalid_row", Message: "line 4 has no request"},
 	)
 	full := events.BatchFigures{
-		Done: 10, Completed: 7, Degraded: 1, Failed: 2, Running: 8, Tokens: 1 << 40, CostUSD: &cost, ElapsedMS: 2000, RowsPerSecond: 4.9999999, LeftMS: 18_000, ProjectedUSD: 2.5,
+		Done: 10, Completed: 7, Degraded: 1, Failed: 2, Running: 8, Tokens: 1 << 40, CostUSD: &cost, UncachedInputShare: 0.375, ElapsedMS: 2000, RowsPerSecond: 4.9999999, LeftMS: 18_000, ProjectedUSD: 2.5,
 		Causes:   []events.BatchCause{{Code: "auth", Status: events.StatusFailed, Count: 2, Row: "r1", Run: "run-1", Message: "the key was refused"}, {Code: "max_tokens", Status: events.StatusDegraded, Count: 1, Row: "r2"}},
 		Slowest:  []events.BatchRowUnderWay{{Row: "r3", Index: 3, Run: "run-3", ElapsedMS: 1900, Doing: "Facilitator writes"}},
 		Limiters: []events.BatchLimiter{{Endpoint: "sim", Limit: 8, InFlight: 8, Waiting: 3, RequestsPerMinute: 60, TokensPerMinute: 9000, HeldBackMS: 500}},

@@ -1,3 +1,5 @@
+//go:build browser
+
 package web_test
 
 import (
@@ -18,9 +20,10 @@ import (
 
 	"github.com/convene-run/convene/batch"
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/sim"
 	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/llm/openai"
-	"github.com/convene-run/convene/llm/sim"
+	"github.com/convene-run/convene/llm/wire"
 	"github.com/convene-run/convene/runner"
 	"github.com/convene-run/convene/team"
 	"github.com/convene-run/convene/web"
@@ -55,7 +58,7 @@ func gatedModel(t *testing.T, soon, later <-chan struct{}) *llm.Endpoint {
 	}))
 	t.Cleanup(server.Close)
 	return &llm.Endpoint{
-		Name: "sim", Client: openai.New(openai.Config{Provider: "sim", BaseURL: server.URL + "/v1"}), Limiter: llm.NewLimiter(llm.LimiterConfig{MaxInFlight: 6}),
+		Name: "sim", Simulated: true, Client: openai.New(openai.Config{Config: wire.Config{Provider: "sim", BaseURL: server.URL + "/v1"}}), Limiter: llm.NewLimiter(llm.LimiterConfig{MaxInFlight: 6}),
 	}
 }
 
@@ -87,7 +90,7 @@ func batchFiles(t *testing.T) batch.Files {
 
 // startBatch runs a batch in the background, as `convene batch` does. Its end waits for
 // the batch's.
-func startBatch(t *testing.T, log events.Log, files batch.Files, endpoint *llm.Endpoint) (job *batch.Job, end func() batch.Report) {
+func startBatch(t *testing.T, log events.Log, files batch.Files, endpoint *llm.Endpoint) (job *batch.FileBatch, end func() batch.Report) {
 	t.Helper()
 	r, err := runner.New(runner.Config{Log: log, Models: oneEndpoint{endpoint}})
 	require.NoError(t, err)
@@ -174,7 +177,7 @@ func TestFollowABatch(t *testing.T) {
 
 	// The server goes away and comes back: the page says so, and goes on by itself.
 	server.stop()
-	b.wait(`document.querySelector('.notice')?.innerText.includes('Lost the server. Last event')`)
+	b.wait(`document.querySelector('.notice')?.innerText.includes('Connection to the server lost. Last event')`)
 	b.shot("batch-lost")
 	b.forgetErrors() // that no server was there
 	again := serve(t, web.Config{Log: log, Runs: runs, Address: server.address})
@@ -188,7 +191,7 @@ func TestFollowABatch(t *testing.T) {
 	b.wait(`(` + batchState + `).includes('degraded') && document.querySelector('.head .done').innerText === '60/60 rows'`)
 	b.wait(`document.querySelector('#rows-title .num').innerText === '59'`)
 	b.wait(`[...document.querySelectorAll('#batch-rows .row .status')].every((s) => !s.innerText.includes('running'))`)
-	require.Contains(t, b.text(".notice"), "5 rows failed. The same command with --retry-failed tries them anew.")
+	require.Contains(t, b.text(".notice"), "5 rows failed. The same command with --retry-failed retries them.")
 	b.shot("batch-done")
 
 	// A cause leads to the rows of its status, and a row to its run and back.
@@ -247,7 +250,7 @@ func TestBatchIsInterrupted(t *testing.T) {
 	require.NoError(t, log.Release(t.Context(), s.key, s.epoch))
 	b.wait(`(` + batchState + `).includes('interrupted')`)
 	require.Contains(t, b.text(".notice"), "its process is gone")
-	require.Contains(t, b.text(".notice"), "The same command again goes on.")
+	require.Contains(t, b.text(".notice"), "Run the same command again to continue.")
 	require.NotContains(t, b.text(".head"), "left")
 	require.Zero(t, js[int](b, rowsRunning), "rows that nobody drives do not go on running")
 	require.Positive(t, js[int](b, `[...document.querySelectorAll('.batch-rows .row .state')].filter((e) => e.innerText.includes('interrupted')).length`))

@@ -1,3 +1,5 @@
+//go:build browser
+
 package web_test
 
 import (
@@ -9,13 +11,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/race"
 	"github.com/convene-run/convene/web"
 )
 
 // Proves R71: of a batch of a hundred thousand rows few elements exist, wherever the
 // reader goes in it, and any row is found.
 func TestHundredThousandRows(t *testing.T) {
-	if raceDetector {
+	if race.Enabled {
 		t.Skip("the page is what is looked at, and it knows no race detector")
 	}
 	const total = 100_000

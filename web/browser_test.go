@@ -1,3 +1,5 @@
+//go:build browser
+
 package web_test
 
 import (
@@ -18,36 +20,12 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 )
-
-// TestMain ends the shared browser before it looks for goroutines that were left.
-func TestMain(m *testing.M) {
-	if path := os.Getenv(driverEnv); path != "" {
-		if err := driveForOthers(path); err != nil {
-			fmt.Fprintln(os.Stderr, "the driving process:", err)
-			os.Exit(1)
-		}
-		return
-	}
-	goleak.VerifyTestMain(endBrowser{m}, goleak.IgnoreTopFunction("os/exec.(*Cmd).watchCtx.func1"))
-}
-
-type endBrowser struct{ m *testing.M }
-
-func (e endBrowser) Run() int {
-	code := e.m.Run()
-	if browser.end != nil {
-		browser.end()
-	}
-	return code
-}
 
 // browser is one Chromium for all tests: starting it takes longer than most of them.
 var browser struct {
 	once sync.Once
 	ctx  context.Context
-	end  func()
 	err  error
 }
 
@@ -75,7 +53,7 @@ func startBrowser() {
 	allocator, endAllocator := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, end := chromedp.NewContext(allocator)
 	browser.ctx = ctx
-	browser.end = func() {
+	atEnd = func() {
 		_ = chromedp.Cancel(ctx) // the process is gone either way
 		end()
 		endAllocator()
@@ -94,19 +72,11 @@ type tab struct {
 }
 
 // browse opens a tab, of a wide screen and light colours. A tab in which anything
-// went wrong fails its test. Without a browser the test is skipped, but not in CI.
+// went wrong fails its test.
 func browse(t testing.TB) *tab {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("short: no browser")
-	}
 	browser.once.Do(startBrowser)
-	if browser.err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal(browser.err)
-		}
-		t.Skip(browser.err)
-	}
+	require.NoError(t, browser.err)
 	ctx, cancel := chromedp.NewContext(browser.ctx)
 	b := &tab{t: t, ctx: ctx}
 	require.NoError(t, chromedp.Do(ctx, chromedp.Navigate("about:blank")))
@@ -211,10 +181,6 @@ func js[T any](b *tab, expression string) T {
 	require.NoError(b.t, err, expression)
 	return value
 }
-
-// patience is how long a test waits for what must come: long, for a machine that has
-// much else to do.
-const patience = 60 * time.Second
 
 // wait waits until an expression is true.
 func (b *tab) wait(expression string) {

@@ -43,7 +43,7 @@ func TestTypesAreThoseOfGo(t *testing.T) {
 	require.NoError(t, err)
 	have, err := os.ReadFile("src/events.ts")
 	require.NoError(t, err)
-	require.Equal(t, string(want), string(have), "make generate writes it anew")
+	require.Equal(t, string(want), string(have), "make generate rewrites it")
 }
 
 // Proves R71: the page is small.

@@ -35,7 +35,7 @@ var exportTemplate = template.Must(template.New("export").Parse(`<!doctype html>
 
 // WriteHTML writes a run as one HTML file that opens from disk and reaches no
 // network: the page and the events of the run's thread. bodies are events in the
-// form of [events.Encode], in order.
+// form of [events.Encode], in order. Of what is kept for an endpoint the page has a sign.
 func WriteHTML(w io.Writer, run events.RunSummary, bodies iter.Seq2[[]byte, error]) error {
 	script, style := distFile("app.js"), distFile("app.css")
 	// These would end the element that holds the script, or begin another in it. They
@@ -50,7 +50,7 @@ func WriteHTML(w io.Writer, run events.RunSummary, bodies iter.Seq2[[]byte, erro
 	if err != nil {
 		return fmt.Errorf("write export of run %s: %w", run.Run, err)
 	}
-	for body, err := range bodies {
+	for body, err := range eachForViewers(bodies) {
 		if err != nil {
 			return fmt.Errorf("export run %s: %w", run.Run, err)
 		}
@@ -72,7 +72,7 @@ func digest(body []byte) string {
 
 // serveExport answers GET /api/v1/runs/{run_id}/export?format=html|jsonl.
 func (s *Server) serveExport(w http.ResponseWriter, r *http.Request) {
-	view, err := s.view(r.Context(), events.RunID(r.PathValue("run_id")))
+	view, err := s.view(r.Context(), r.PathValue("run_id"))
 	if err != nil {
 		s.problem(w, r, err)
 		return
@@ -80,7 +80,7 @@ func (s *Server) serveExport(w http.ResponseWriter, r *http.Request) {
 	key := events.ThreadKey{Tenant: s.config.Tenant, Thread: view.Thread}
 	bodies := Encoded(r.Context(), s.config.Log, key, view.LastSeq)
 	name, kind := "convene-"+string(view.Run), "application/x-ndjson"
-	write := func() error { return WriteJSONL(w, bodies) }
+	write := func() error { return writeJSONL(w, bodies) }
 	switch format := r.URL.Query().Get("format"); format {
 	case "jsonl", "":
 		name += ".jsonl"

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,7 +27,7 @@ const (
 // feeds are the threads that somebody watches, each read and encoded once for all
 // its viewers.
 type feeds struct {
-	log  events.Log
+	log  events.Reader
 	live func(events.ThreadKey) ([]LiveAgent, bool)
 
 	cached atomic.Int64
@@ -186,6 +187,10 @@ func (f *feed) read(ctx context.Context, after events.Seq) ([]events.Encoded, er
 		if err != nil {
 			return nil, err
 		}
+		more = slices.Clone(more) // the log's own are whole
+		for i := range more {
+			more[i].Body = forViewers(more[i].Body)
+		}
 		p.events = append(p.events, more...)
 		f.keep(p, more)
 	}
@@ -244,4 +249,4 @@ func (f *feed) drop(p *page) {
 }
 
 // errGone is for a viewer whose thread can be followed no more.
-var errGone = errors.New("the log cannot be followed any more")
+var errGone = errors.New("the log can no longer be followed")

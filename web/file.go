@@ -18,12 +18,12 @@ const maxLineBytes = 64 << 20
 
 // Encoded gives the events of a thread in the form of [events.Encode], up to that
 // seq.
-func Encoded(ctx context.Context, log events.Log, key events.ThreadKey, through events.Seq) iter.Seq2[[]byte, error] {
+func Encoded(ctx context.Context, log events.Reader, key events.ThreadKey, through events.Seq) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for after := events.Seq(0); after < through; {
 			batch, err := log.ReadEncoded(ctx, key, after, pageEvents)
 			if err == nil && len(batch) == 0 {
-				err = fmt.Errorf("thread %s ends at seq %d", key.Thread, after)
+				err = &events.DamagedError{Key: key, Seq: after + 1, Problem: "the store has the run, and not this event of it"}
 			}
 			if err != nil {
 				yield(nil, err)
@@ -39,8 +39,8 @@ func Encoded(ctx context.Context, log events.Log, key events.ThreadKey, through 
 	}
 }
 
-// WriteJSONL writes events, one on a line.
-func WriteJSONL(w io.Writer, bodies iter.Seq2[[]byte, error]) error {
+// writeJSONL writes events, one on a line.
+func writeJSONL(w io.Writer, bodies iter.Seq2[[]byte, error]) error {
 	out := bufio.NewWriter(w)
 	for body, err := range bodies {
 		if err != nil {
@@ -76,7 +76,7 @@ func ReadFile(ctx context.Context, r io.Reader, name string) (*events.Memory, ev
 			err = th.Apply(env)
 		}
 		if err != nil {
-			return nil, events.RunSummary{}, fmt.Errorf("%s:%d: %w. The file is not a whole log of convene", name, number, err)
+			return nil, events.RunSummary{}, fmt.Errorf("%s:%d: %w. The file is not a complete convene log", name, number, err)
 		}
 		envs = append(envs, env)
 	}
@@ -93,9 +93,9 @@ func ReadFile(ctx context.Context, r io.Reader, name string) (*events.Memory, ev
 	return log, th.Current().RunSummary, err
 }
 
-var errEmptyFile = errors.New("the file holds no events. `convene run --json REQUEST > FILE` and `convene export RUN --jsonl` write one")
+var errEmptyFile = errors.New("the file contains no events. `convene run --json REQUEST > FILE` and `convene export RUN --jsonl` write one")
 
-var errNoRun = errors.New("the file holds events, but of no run")
+var errNoRun = errors.New("the file contains events, but no run")
 
 func inMemory(ctx context.Context, key events.ThreadKey, envs []events.Envelope) (*events.Memory, error) {
 	log := events.NewMemory()

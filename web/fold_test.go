@@ -10,9 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"modernc.org/quickjs"
 
+	"github.com/convene-run/convene/conversation"
 	"github.com/convene-run/convene/document"
 	"github.com/convene-run/convene/events"
-	"github.com/convene-run/convene/llm/sim"
+	"github.com/convene-run/convene/internal/race"
+	"github.com/convene-run/convene/internal/sim"
 	"github.com/convene-run/convene/thread"
 	"github.com/convene-run/convene/web"
 )
@@ -46,8 +48,26 @@ func canonical(t testing.TB, th *thread.Thread) string {
 	var out strings.Builder
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
-	require.NoError(t, enc.Encode(map[string]any{"seq": th.Seq, "runs": runs}))
+	require.NoError(t, enc.Encode(map[string]any{"seq": th.Seq, "runs": runs, "handoffs": canonicalHandoffs(&th.Handoffs)}))
 	return strings.TrimSuffix(out.String(), "\n")
+}
+
+func canonicalHandoffs(state *conversation.State) map[string]any {
+	active, sessions := "", []any{}
+	if session := state.Active(); session != nil {
+		active = string(session.ID)
+	}
+	for _, s := range state.Sessions {
+		var ended any = ""
+		if !s.Ended.IsZero() {
+			ended = s.Ended
+		}
+		sessions = append(sessions, map[string]any{
+			"id": s.ID, "target": s.Request.Target, "status": s.Status, "started": s.Started, "ended": ended, "result": s.Result,
+			"artifacts": emptyNotNil(s.Artifacts), "state": s.Workflow.State, "step": s.Workflow.Step, "steps": s.Workflow.Steps, "metadata": s.Workflow.Metadata,
+		})
+	}
+	return map[string]any{"active": active, "routed": state.Routed, "sessions": sessions}
 }
 
 func canonicalRun(run *thread.Run) map[string]any {
@@ -55,6 +75,7 @@ func canonicalRun(run *thread.Run) map[string]any {
 	for _, task := range run.Board.Tasks() {
 		board = append(board, map[string]any{
 			"id": task.ID, "text": task.Text, "assigned_to": task.AssignedTo, "finished": task.Finished, "auto": run.Board.AutoCompleted(task.ID),
+			"declined": task.Declined, "replaced_by": run.Board.ReplacedBy(task.ID),
 		})
 	}
 	for id := 1; id <= run.Document.Version(); id++ {
@@ -103,10 +124,11 @@ func canonicalRun(run *thread.Run) map[string]any {
 		"started_at": run.Start, "updated_at": run.Updated, "first_seq": run.FirstSeq, "last_seq": run.LastSeq,
 		"forked_from": run.Started.ForkedFrom, "models": emptyNotNil(run.Models), "tasks": run.Tasks, "finished_tasks": run.FinishedTasks, "model_calls": run.ModelCalls,
 		"cost_usd": run.CostUSD, "input_tokens": run.Usage.InputTokens, "cached_input_tokens": run.Usage.CachedInputTokens,
+		"cache_write_input_tokens": run.Usage.CacheWriteInputTokens, "cache_write_1h_input_tokens": run.Usage.CacheWrite1hInputTokens,
 		"output_tokens": run.Usage.OutputTokens, "reasoning_tokens": run.Usage.ReasoningTokens,
 		"board": board, "document": run.Document.RenderClean(), "places": places, "entries": entries, "dispatches": dispatches,
-		"answer": answer, "failure": failure, "limits": limits,
-		"cancel_requested": run.CancelRequested != nil, "cancelled": run.Cancelled,
+		"answer": answer, "failure": failure, "limits": limits, "driven_ms": run.Driven.Milliseconds(), "summary_driven_ms": run.DrivenMS,
+		"cancel_requested": run.CancelRequested != nil, "cancelled": run.Cancelled, "outage": outageOf(run),
 	}
 }
 
@@ -136,7 +158,7 @@ func agree(t *testing.T, log events.Log, key events.ThreadKey) {
 // runs, of every built-in team, of cancelled, limited, forked and resumed ones.
 func TestPageAndGoFoldAlike(t *testing.T) {
 	teams, behaviours := []string{"trip", "general", "research", "review"}, []sim.Behaviour{sim.BehaveFlood, sim.BehaveCircles, sim.BehaveEmpty}
-	if raceDetector {
+	if race.Enabled {
 		// The script engine is fifty times slower then, and shares nothing.
 		teams, behaviours = teams[:1], behaviours[2:]
 	}
@@ -155,12 +177,12 @@ func TestPageAndGoFoldAlike(t *testing.T) {
 	t.Run("fork", func(t *testing.T) {
 		log := events.NewMemory()
 		runs := newSimRuns(t, log, sim.Options{})
-		first, err := runs.Start(t.Context(), web.Job{Request: "Plan a day in Kyoto"})
+		first, err := runs.Start(t.Context(), "", web.Job{Request: "Plan a day in Kyoto"})
 		require.NoError(t, err)
-		runs.ending.Wait()
-		fork, err := runs.Fork(t.Context(), first.Run, web.Fork{At: 12, Instruction: "Keep it cheap"})
+		runs.wait()
+		fork, err := runs.Fork(t.Context(), "", first.Run, web.Fork{At: 12, Instruction: "Keep it cheap"})
 		require.NoError(t, err)
-		runs.ending.Wait()
+		runs.wait()
 		key := events.ThreadKey{Tenant: events.LocalTenant, Thread: fork.Thread}
 		require.Contains(t, encoded(t, log, key)[0], `"forked_from":{"run_id":"`+string(first.Run))
 		agree(t, log, key)
@@ -173,6 +195,7 @@ func TestPageAndGoFoldAlike(t *testing.T) {
 func TestPageAndGoFoldRareThingsAlike(t *testing.T) {
 	log := events.NewMemory()
 	s := newScript(t, log)
+	first := s.run
 	s.start("Größe 漢字 🎈")
 	s.add(events.TasksCreated{Tasks: []events.Task{{ID: 1, Text: "ä", AssignedTo: "food"}, {ID: 2, Text: "b", AssignedTo: "food"}}})
 	write := func(id int, section, slot, content string, replaced []events.EntryID, spans ...events.Span) {
@@ -193,18 +216,98 @@ func TestPageAndGoFoldRareThingsAlike(t *testing.T) {
 	write(5, "Straße Eins", "main", "→ Grüße 漢字 🎈. and more 🎈 end", []events.EntryID{4}, events.Span{Start: 0, End: four, Entry: 4})
 	write(6, "été", "ΣΊΣΥΦΟΣ", "ς", nil)
 	write(7, "ǆ first_second", "a-b", "x", nil)
-	zero := 0.0
+	zero, cost := 0.0, 0.25
 	s.add(
+		events.TaskUpdated{Task: events.Task{ID: 1, Text: "ä", AssignedTo: "food", Declined: "keine Quellen 漢"}},
+		events.TasksCreated{Tasks: []events.Task{
+			{ID: 3, Text: "c", AssignedTo: "food", Replaces: []events.TaskID{1}}, {ID: 4, Text: "d", AssignedTo: "food", Replaces: []events.TaskID{1}},
+		}},
+		events.TaskUpdated{Task: events.Task{ID: 4, Text: "d", AssignedTo: "food", Replaces: []events.TaskID{1}, Declined: "auch nicht"}},
 		events.TaskUpdated{Task: events.Task{ID: 2, Text: "b", AssignedTo: "food", Finished: true}, AutoCompleted: true},
 		events.LimitReached{Limit: "max_tokens", Value: 5, Used: 6, Consequence: "wrap up"},
-		events.Error{Message: "broken"}, events.RunSuspended{Reason: "stopped"}, events.RunResumed{Owner: "other"},
+		events.Error{Message: "broken", FailedCall: events.FailedCall{Lost: &events.Spent{Usage: events.Usage{InputTokens: 3}, CostUSD: &cost}}},
+		events.ModelCallFailed{FailedCall: events.FailedCall{ModelCall: "f.1", Lost: &events.Spent{Usage: events.Usage{InputTokens: 20, OutputTokens: 1}, CostUSD: &cost}}},
+		events.ModelCalled{ID: "f.1", CostUSD: &cost, Lost: &events.Spent{Usage: events.Usage{InputTokens: 100, ReasoningTokens: 4}, CostUSD: &cost}},
+		events.RunSuspended{Reason: "stopped"}, events.RunResumed{Owner: "other"},
 		events.CancelRequested{Reason: "enough"}, events.RunCancelled{Reason: "enough"},
+		events.UserMessage{Content: "too late for the run"}, events.Warning{Code: "a"},
 		events.WorkflowFinished{Status: events.StatusCancelled, Reason: "enough", CostUSD: &zero},
+		events.UserMessage{Content: "behind its end"}, events.CancelRequested{},
 	)
 	s.run += "2"
 	s.start("again")
 	s.add(events.UserMessage{Content: "hello"}, events.WorkflowFinished{Status: events.StatusFailed, Reason: "no"})
+	s.run += "3"
+	s.add(events.WorkflowStarted{Message: "Go on", Continues: first, TasksBefore: 3, FinishedBefore: 1})
+	write(8, "Straße Eins", "main", "once more", []events.EntryID{5})
+	s.add(
+		events.TaskUpdated{Task: events.Task{ID: 3, Text: "c", AssignedTo: "food", Replaces: []events.TaskID{1}, Finished: true}},
+		events.TasksCreated{Tasks: []events.Task{{ID: 5, Text: "e", AssignedTo: "food", Replaces: []events.TaskID{4}}}},
+		events.ModelCalled{ID: "f.1", CostUSD: &cost}, events.WorkflowFinished{Status: events.StatusDegraded, Reason: "c"},
+	)
 	agree(t, log, s.key)
+}
+
+// Proves R32, R34, R35: both folds say alike who speaks: steps, a second handoff that is
+// rejected, exits in time, late, and after the run was cancelled.
+func TestPageAndGoFoldHandoffsAlike(t *testing.T) {
+	log := events.NewMemory()
+	s := newScript(t, log)
+	s.start("I want to create a skill")
+	asked := func(id events.HandoffID) events.HandoffRequested {
+		return events.HandoffRequested{HandoffID: id, Source: events.FacilitatorID, Target: "food", ContextSummary: "Wants a skill", Reason: "so"}
+	}
+	s.add(
+		events.MessageRouted{MessageID: "m1", Agent: "food", Tier: events.TierTrigger, Rule: "create a skill"},
+		asked("h1"), events.HandoffAccepted{HandoffID: "h1"},
+		events.WorkflowStateChanged{HandoffID: "h1", To: "one", Step: 1, Steps: 2, Metadata: json.RawMessage(`{"b":[1,{}],"a":"ü"}`)},
+		asked("h2"), events.HandoffRejected{HandoffID: "h2", Code: "active_session", Reason: "busy"},
+		events.HandoffExitRequested{HandoffID: "h2", By: "ann"},
+		events.WorkflowStateChanged{HandoffID: "h1", From: "one", To: "two", Step: 2, Steps: 2},
+		events.HandoffExitRequested{HandoffID: "h1", By: "ann"},
+		events.HandoffReturned{HandoffID: "h1", CompletionStatus: events.CompletionCancelled, ResultSummary: "half", ArtifactsCreated: []string{"a.md"}},
+		asked("h3"), events.HandoffAccepted{HandoffID: "h3"},
+		events.RunCancelled{Reason: "enough"}, events.HandoffExitRequested{HandoffID: "h3", By: "ann"},
+		events.WorkflowFinished{Status: events.StatusCancelled, CostUSD: new(float64)},
+		events.HandoffExitRequested{HandoffID: "h3", By: "ann"},
+	)
+	agree(t, log, s.key)
+}
+
+// Proves R74: both folds count the time that a run was driven alike: not the night
+// between two processes, whatever was posted in it, and not a clock that is ahead.
+func TestPageAndGoCountDrivenTimeAlike(t *testing.T) {
+	log := events.NewMemory()
+	s := newScript(t, log)
+	s.moment = time.Date(2026, 3, 1, 22, 0, 0, 999_999_999, time.UTC)
+	begun := s.moment
+	after := func(d time.Duration, facts ...events.Event) {
+		s.moment = s.moment.Add(d)
+		s.add(facts...)
+	}
+	s.start("x")
+	after(1500*time.Microsecond, events.Warning{Code: "a"})
+	after(time.Second, events.UserMessage{Content: "also"}, events.Warning{Code: "b"}) // one clock, by chance
+	after(time.Second, events.UserMessage{Content: "also"})
+	after(time.Second, events.Warning{Code: "c"})
+	after(time.Second, events.RunSuspended{Reason: "stopped", DrivenMS: 4001})
+	after(8*time.Hour, events.UserMessage{Content: "in the night"})
+	after(time.Hour, events.RunResumed{Owner: "other"})
+	after(time.Second, events.UserMessage{Synthetic: true, Reason: "empty_reply", Content: "go on"})
+	after(9*time.Hour, events.CancelRequested{Reason: "enough"}) // the process was killed
+	after(time.Hour, events.RunResumed{Owner: "other"}, events.RunCancelled{Reason: "enough"})
+	after(time.Second, events.RunSuspended{AwaitingInput: true, DrivenMS: 6001})
+	after(time.Hour, events.RunResumed{Owner: "other"})
+	after(time.Second, events.WorkflowFinished{Status: events.StatusCancelled, Reason: "enough", DrivenMS: 6001, CostUSD: new(float64)})
+	agree(t, log, s.key)
+
+	th := thread.New()
+	for _, body := range encoded(t, log, s.key) {
+		env, err := events.Decode([]byte(body))
+		require.NoError(t, err)
+		require.NoError(t, th.Apply(env))
+	}
+	require.Equal(t, 6*time.Second+2*time.Millisecond, th.Current().Driven, "of %s", s.moment.Sub(begun))
 }
 
 // The headings of every layout are those of Go.
@@ -228,4 +331,11 @@ func TestPageAndGoTitleAlike(t *testing.T) {
 		}
 		agree(t, log, s.key)
 	}
+}
+
+func outageOf(run *thread.Run) string {
+	if run.Outage == nil {
+		return ""
+	}
+	return run.Outage.Code
 }

@@ -88,10 +88,10 @@ func (g *guard) protect(s *Server, next http.Handler) http.Handler {
 
 func (g *guard) check(r *http.Request) error {
 	if !g.hosts[strings.ToLower(r.Host)] {
-		return refuse(http.StatusForbidden, "this server does not answer to the host %.200q. Start it with --host %.200s if it shall", r.Host, r.Host)
+		return refuse(http.StatusForbidden, "this server does not answer to the host %.200q. Start it with --host %.200s to allow that", r.Host, r.Host)
 	}
 	if origin := r.Header.Get("Origin"); origin != "" && !g.ours(origin) {
-		return refuse(http.StatusForbidden, "requests from pages of %.200q are not taken", origin)
+		return refuse(http.StatusForbidden, "requests from pages of %.200q are not accepted", origin)
 	}
 	if g.token != "" && r.URL.Path != "/login" && !g.known(r) {
 		return errNotAuthorized
@@ -120,7 +120,7 @@ func (g *guard) known(r *http.Request) bool {
 }
 
 // errManyLinks is for one login link too many.
-var errManyLinks = errors.New("too many login links are open: use one, or wait until they have ended")
+var errManyLinks = errors.New("too many login links are open: use one, or wait until they expire")
 
 // loginPath makes a link that lets one browser in, once.
 func (g *guard) loginPath() (string, error) {

@@ -88,9 +88,9 @@ func TestHostileClients(t *testing.T) {
 	t.Logf("%d connects, %.0f a second until the last was gone; %d answers of /healthz, the slowest after %v; memory %d MB before, at most %d MB",
 		connected.Load(), rate, answers, slowest, before>>20, peak>>20)
 	require.Greater(t, connected.Load(), int64(hostileClients*9/10), "a connect that fails is none")
-	require.Less(t, slowest, 5*time.Second)
+	require.Less(t, slowest, patience)
 	require.Less(t, peak, before+memoryCeiling)
-	require.Eventually(t, func() bool { return server.Viewers() == 0 && runtime.NumGoroutine() <= goroutines+5 }, 20*time.Second, 50*time.Millisecond,
+	require.Eventually(t, func() bool { return server.Viewers() == 0 && runtime.NumGoroutine() <= goroutines+5 }, time.Minute, 50*time.Millisecond,
 		"goroutines: %d before", goroutines)
 	healthy()
 }
@@ -104,7 +104,7 @@ func memory() uint64 {
 
 // misbehave is one bad client, each time another kind. It says whether it connected.
 func misbehave(kind int, server *served, thread events.ThreadID) bool {
-	conn, err := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(context.Background(), "tcp", server.address)
+	conn, err := (&net.Dialer{Timeout: patience}).DialContext(context.Background(), "tcp", server.address)
 	if err != nil {
 		return false
 	}

@@ -92,9 +92,9 @@ func TestLanesOfLostCalls(t *testing.T) {
 func TestLanesOfARunThatIsRefused(t *testing.T) {
 	log := events.NewMemory()
 	runs := newRuns(t, log, simOverHTTP(t, "429=100%,retry-after=20ms"))
-	started, err := runs.Start(t.Context(), web.Job{Request: "Plan a day"})
+	started, err := runs.Start(t.Context(), "", web.Job{Request: "Plan a day"})
 	require.NoError(t, err)
-	runs.ending.Wait()
+	runs.wait()
 	key := events.ThreadKey{Tenant: events.LocalTenant, Thread: started.Thread}
 	lane := pageLanes(t, encoded(t, log, key))["facilitator"]
 	marks := 0
@@ -105,40 +105,4 @@ func TestLanesOfARunThatIsRefused(t *testing.T) {
 		}
 	}
 	require.Equal(t, llm.DefaultMaxRefusals, marks)
-}
-
-// Proves R71: the timeline and the log of a run that failed, to the eye and to the
-// pointer.
-func TestTimelineShowsLostCalls(t *testing.T) {
-	log, s := lost(t)
-	server := serve(t, web.Config{Log: log})
-	b := browse(t)
-	b.open(server.url("/#/runs/" + string(s.run)))
-	b.wait(`document.querySelectorAll('#log-rows .row').length > 5`)
-	for _, want := range []struct {
-		ms    float64
-		lane  int
-		title string
-	}{
-		{3250, 1, "attempt that failed d1.1 try 1: HTTP 503, busy <b>, 500 ms"},
-		{5000, 1, "waiting to retry after d1.1 try 1: HTTP 503, busy <b>, 2.5 s"},
-		{7000, 1, "attempt that failed d1.1 try 2: HTTP 401, key <b> refused, 2.0 s"},
-		{8000, 1, "✗ d1.1 try 2: HTTP 401, key <b> refused"},
-		{4000, 2, "waiting to retry d2.1, 6 earlier attempts, 4.0 s"},
-		{19_000, 0, "attempt that failed f.2 try 2: HTTP 503, busy, 2.0 s"},
-	} {
-		require.Equal(t, want.title, b.title(want.ms/20_000, want.lane))
-	}
-	require.NotEqual(t, b.painted(15_000.0/20_000, 1, 0.3), b.painted(7000.0/20_000, 1, 0.3), "the last attempt is drawn")
-	require.Positive(t, js[int](b, `(() => {
-		const c = document.querySelector('.canvas'), k = c.width / c.clientWidth;
-		const seen = c.getContext('2d').getImageData(c.width - 12 * k, 18 * k, 11 * k, 20 * k), ink = [];
-		for (let i = 0; i < seen.data.length; i += 4) if (seen.data[i] - seen.data[i + 1] > 100) ink.push((i / 4) % seen.width);
-		return Math.max(...ink) < seen.width - 1 ? ink.length : 0;
-	})()`), "the last mark is whole")
-	rows := b.text("#log-rows")
-	require.Contains(t, rows, "failed after 6.0 s, 2 attempts of d1.1: HTTP 401: key <b> refused")
-	require.Contains(t, rows, "timed_out after 7.0 s, 7 attempts of d2.1: too long")
-	b.shot("timeline-lost")
-	b.clean()
 }

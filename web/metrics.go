@@ -42,6 +42,9 @@ func newMetrics(s *Server) *metrics {
 	cached := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "convene_cached_event_bytes", Help: "Encoded events kept for viewers.",
 	}, func() float64 { return float64(s.feeds.cached.Load()) })
+	if s.config.Limiters != nil {
+		m.registry.MustRegister(limiters(s.config.Limiters))
+	}
 	m.registry.MustRegister(m.requests, m.duration, m.sent, m.started, viewers, cached,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m

@@ -1,3 +1,5 @@
+//go:build browser
+
 package web_test
 
 import (
@@ -16,7 +18,7 @@ import (
 
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/events/sqlite"
-	"github.com/convene-run/convene/llm/sim"
+	"github.com/convene-run/convene/internal/sim"
 	"github.com/convene-run/convene/web"
 )
 
@@ -213,7 +215,7 @@ func TestLogFilters(t *testing.T) {
 	b.press("/")
 	b.wait(`document.activeElement.matches('.log input')`)
 	b.press("no such text")
-	b.wait(`document.querySelector('.log .empty')?.innerText.includes('No event fits')`)
+	b.wait(`document.querySelector('.log .empty')?.innerText.includes('No event matches')`)
 	require.Contains(t, js[string](b, "location.hash"), "find=no+such+text")
 	js[bool](b, `(() => { const i = document.querySelector('.log input[type=search]'); i.value = ''; i.dispatchEvent(new Event('input', {bubbles: true})); return true; })()`)
 	b.wait(`!location.hash.includes('find=')`)
@@ -263,7 +265,7 @@ func TestKeyboardAlone(t *testing.T) {
 	b.press("/")
 	b.wait(`document.activeElement.matches('.filters input')`)
 	b.press("nothing like it")
-	b.wait(`document.querySelector('main').innerText.includes('No run fits')`)
+	b.wait(`document.querySelector('main').innerText.includes('No run matches')`)
 	require.Contains(t, js[string](b, "location.hash"), "q=nothing")
 	b.clean()
 }
@@ -276,7 +278,7 @@ func TestServerRestartInMidRun(t *testing.T) {
 	require.NoError(t, err)
 	runs := newSimRuns(t, log, visible)
 	server := serve(t, web.Config{Log: log, Runs: runs})
-	started, err := runs.Start(t.Context(), web.Job{Request: "Plan a week"})
+	started, err := runs.Start(t.Context(), "", web.Job{Request: "Plan a week"})
 	require.NoError(t, err)
 	b := browse(t)
 	b.open(server.url("/#/runs/" + string(started.Run)))
@@ -284,7 +286,7 @@ func TestServerRestartInMidRun(t *testing.T) {
 	runs.stop()
 	server.stop()
 	require.NoError(t, log.Close())
-	b.wait(`document.querySelector('.notice')?.innerText.includes('Lost the server. Last event')`)
+	b.wait(`document.querySelector('.notice')?.innerText.includes('Connection to the server lost. Last event')`)
 	b.shot("run-lost")
 	b.forgetErrors() // that no server was there
 
@@ -313,7 +315,7 @@ func TestWithoutWebSocket(t *testing.T) {
 	log := events.NewMemory()
 	runs := newSimRuns(t, log, visible)
 	server := serve(t, web.Config{Log: log, Runs: runs})
-	started, err := runs.Start(t.Context(), web.Job{Request: "Plan a day"})
+	started, err := runs.Start(t.Context(), "", web.Job{Request: "Plan a day"})
 	require.NoError(t, err)
 	b := browse(t)
 	b.before("delete window.WebSocket")
@@ -329,7 +331,7 @@ func TestStopAndFork(t *testing.T) {
 	log := events.NewMemory()
 	runs := newSimRuns(t, log, visible)
 	server := serve(t, web.Config{Log: log, Runs: runs})
-	started, err := runs.Start(t.Context(), web.Job{Request: "Plan a day"})
+	started, err := runs.Start(t.Context(), "", web.Job{Request: "Plan a day"})
 	require.NoError(t, err)
 	b := browse(t)
 	b.open(server.url("/#/runs/" + string(started.Run)))

@@ -1,3 +1,5 @@
+//go:build browser
+
 package web_test
 
 import (
@@ -12,7 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/convene-run/convene/events/sqlite"
-	"github.com/convene-run/convene/llm/sim"
+	"github.com/convene-run/convene/internal/race"
+	"github.com/convene-run/convene/internal/sim"
 	"github.com/convene-run/convene/web"
 )
 
@@ -98,7 +101,7 @@ func barePaint(t *testing.T) float64 {
 // other work does not lengthen much; the bound on the time only tells a page that waits
 // for something.
 func TestFirstUsefulPaint(t *testing.T) {
-	if raceDetector {
+	if race.Enabled {
 		t.Skip("the page is what is measured, and it knows no race detector")
 	}
 	log, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "convene.db"))
@@ -109,9 +112,9 @@ func TestFirstUsefulPaint(t *testing.T) {
 	}
 	runs := newSimRuns(t, log, sim.Options{})
 	defer runs.stop()
-	started, err := runs.Start(t.Context(), web.Job{Request: "Plan three days in Kyoto for two"})
+	started, err := runs.Start(t.Context(), "", web.Job{Request: "Plan three days in Kyoto for two"})
 	require.NoError(t, err)
-	runs.ending.Wait()
+	runs.wait()
 	server := serve(t, web.Config{Log: log, Runs: runs})
 	// A page that waits for nothing takes no second, or waits because everything does: it
 	// takes bareTimes what a bare one does.

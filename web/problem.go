@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strconv"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -52,8 +53,16 @@ func (s *Server) apiError(err error) error {
 	if status >= http.StatusInternalServerError {
 		s.config.Logger.Error().Err(err).Msg("request failed")
 	}
-	return huma.NewError(status, detail)
+	answer := huma.NewError(status, detail)
+	if status == http.StatusTooManyRequests {
+		return huma.ErrorWithHeaders(answer, http.Header{"Retry-After": {strconv.Itoa(retryAfterSeconds)}})
+	}
+	return answer
 }
+
+// retryAfterSeconds is when a caller who was refused for want of room is to come again: a
+// run takes a minute or so, and with some of them one ends sooner.
+const retryAfterSeconds = 10
 
 // explain puts what is wrong with each parameter into the detail of a refusal, for
 // callers who show that alone.

@@ -7,20 +7,21 @@ import (
 	"github.com/convene-run/convene/events"
 )
 
-// Runs starts and steers runs for the server. Errors that are the caller's fault
+// Runs starts and steers runs for the server, which gives the tenant that it serves with
+// each call: package steer implements it on a runner. Errors that are the caller's fault
 // are [*Refusal]; every other one is answered as a failure of the server.
 // Implementations are safe for concurrent use.
 type Runs interface {
 	// Start begins a run and drives it in the background, whatever becomes of ctx.
-	Start(ctx context.Context, job Job) (Started, error)
+	Start(ctx context.Context, tenant events.TenantID, job Job) (Started, error)
 	// Cancel ends a run for good, or asks the process that drives it to.
-	Cancel(ctx context.Context, run events.RunID, reason string) error
+	Cancel(ctx context.Context, tenant events.TenantID, run events.RunID, reason string) error
 	// Resume takes up a run that nobody drives.
-	Resume(ctx context.Context, run events.RunID) error
+	Resume(ctx context.Context, tenant events.TenantID, run events.RunID) error
 	// Fork starts a new run from the facts of another one up to a point.
-	Fork(ctx context.Context, run events.RunID, change Fork) (Started, error)
-	// Teams lists the teams that a run can be started with.
-	Teams() []TeamInfo
+	Fork(ctx context.Context, tenant events.TenantID, run events.RunID, change Fork) (Started, error)
+	// Teams lists the teams that a run of the tenant can be started with.
+	Teams(tenant events.TenantID) []TeamInfo
 	// Live tells what the agents of the thread's run do now; driven is false where
 	// this process does not drive one.
 	Live(key events.ThreadKey) (agents []LiveAgent, driven bool)
@@ -68,7 +69,7 @@ type LiveAgent struct {
 	Agent       events.AgentID    `json:"agent"`
 	DisplayName string            `json:"display_name"`
 	Dispatch    events.DispatchID `json:"dispatch_id,omitempty"`
-	// Phase is queued, waiting, thinking, writing, retrying, tools or finished.
+	// Phase is queued, waiting, thinking, writing, retrying, away, tools or finished.
 	Phase string `json:"phase"`
 	// Since is when the phase began, Heard when something last came from the model.
 	Since time.Time          `json:"since"`
@@ -78,6 +79,8 @@ type LiveAgent struct {
 	Attempt     int        `json:"attempt,omitempty"`
 	RetryAt     *time.Time `json:"retry_at,omitempty"`
 	RetryReason string     `json:"retry_reason,omitempty"`
+	// GiveUpAt is when the run is parked unless its endpoint is back; nil for never.
+	GiveUpAt *time.Time `json:"give_up_at,omitempty"`
 	// Stream is the newest of what has streamed in this attempt, in order.
 	Stream []LivePiece `json:"stream,omitempty"`
 }

@@ -1,3 +1,5 @@
+//go:build browser
+
 package web_test
 
 import (
@@ -11,13 +13,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/race"
 	"github.com/convene-run/convene/web"
 )
 
 // Proves R71: a hundred thousand events and ten thousand tasks: few elements exist,
 // and once the page has loaded nothing that a reader does stops it for long.
 func TestHundredThousandEvents(t *testing.T) {
-	if raceDetector {
+	if race.Enabled {
 		t.Skip("the page is what is measured, and it knows no race detector")
 	}
 	log := events.NewMemory()

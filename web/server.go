@@ -14,9 +14,15 @@ import (
 	"github.com/convene-run/convene/events"
 )
 
+// Log is what a server reads: a part of [events.Log].
+type Log interface {
+	events.Reader
+	events.Index
+}
+
 // Config is what a [Server] works with. Log and Address are required.
 type Config struct {
-	Log events.Log
+	Log Log
 	// Runs starts and steers runs; nil for a server that only shows.
 	Runs Runs
 	// Tenant is whose runs are served. Defaults to [events.LocalTenant].
@@ -24,11 +30,14 @@ type Config struct {
 	// Address is what the server listens on, as host:port. Its host and port are the
 	// only ones that requests may name, with the names of the loopback if it is one.
 	Address string
-	// Hosts are further values of the Host header that are taken, exactly, such as
+	// Hosts are additional values of the Host header that are accepted, exactly, such as
 	// "convene.example.org": names under which a proxy passes requests on.
 	Hosts []string
-	// Token is what callers must know. Without one only a loopback address is served.
+	// Token is what callers must send. Without one only a loopback address is served.
 	Token string
+	// Limiters gives what holds calls of the endpoints back, for /metrics; nil where this
+	// process asks none.
+	Limiters func() []events.BatchLimiter
 	// Version is shown to callers.
 	Version string
 	// Logger gets one line for each request. Defaults to none.
@@ -70,9 +79,7 @@ func New(config Config) (*Server, error) {
 	if config.Log == nil {
 		return nil, errors.New("new server: Log is required")
 	}
-	if config.Tenant == "" {
-		config.Tenant = events.LocalTenant
-	}
+	config.Tenant = config.Tenant.OrLocal()
 	if config.Logger == nil {
 		nop := zerolog.Nop()
 		config.Logger = &nop
@@ -131,7 +138,7 @@ func (s *Server) unknown(mux *http.ServeMux) http.HandlerFunc {
 		switch {
 		case len(allowed) > 0:
 			w.Header().Set("Allow", strings.Join(allowed, ", "))
-			s.problem(w, r, refuse(http.StatusMethodNotAllowed, "%.20s is not possible here, only %s", r.Method, strings.Join(allowed, ", ")))
+			s.problem(w, r, refuse(http.StatusMethodNotAllowed, "%.20s is not allowed here, only %s", r.Method, strings.Join(allowed, ", ")))
 		case strings.HasPrefix(r.URL.Path, "/api/"):
 			s.problem(w, r, refuse(http.StatusNotFound, "%.200s is not part of the API: /api/v1/openapi.json describes it", r.URL.Path))
 		default:
@@ -187,7 +194,7 @@ func (s *Server) admit() (leave func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.viewers >= maxViewers {
-		return nil, refuse(http.StatusServiceUnavailable, "%d viewers are connected and no more are taken: close a page, or try again later", maxViewers)
+		return nil, refuse(http.StatusServiceUnavailable, "%d viewers are connected and no more are accepted: close a page, or try again later", maxViewers)
 	}
 	s.viewers++
 	return func() {

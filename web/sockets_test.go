@@ -22,6 +22,7 @@ import (
 
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/events/sqlite"
+	"github.com/convene-run/convene/internal/race"
 	"github.com/convene-run/convene/web"
 )
 
@@ -259,7 +260,7 @@ func BenchmarkSockets(b *testing.B) {
 // bound only tells waiting for something from having too little of the machine;
 // BenchmarkSockets gives the figures.
 func TestCommitToSocket(t *testing.T) {
-	if raceDetector {
+	if race.Enabled {
 		t.Skip("times mean nothing with the race detector")
 	}
 	for _, c := range socketCases {

@@ -17,10 +17,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/sim"
 	"github.com/convene-run/convene/llm"
-	"github.com/convene-run/convene/llm/sim"
 	"github.com/convene-run/convene/runner"
-	"github.com/convene-run/convene/team"
+	"github.com/convene-run/convene/steer"
 	"github.com/convene-run/convene/web"
 )
 
@@ -187,17 +187,14 @@ func (s *script) fill(n int) {
 
 // simRuns is a runner on the simulated model, as the server sees it.
 type simRuns struct {
+	*steer.Runs
 	runner *runner.Runner
-
-	mu     sync.Mutex // guards driven
-	driven map[events.ThreadKey]*runner.Run
-	ending sync.WaitGroup
 }
 
 type oneClient struct{ client llm.Client }
 
 func (m oneClient) Resolve(...string) (llm.Route, error) {
-	return llm.Route{{Endpoint: &llm.Endpoint{Name: "sim", Client: m.client}, Model: "sim"}}, nil
+	return llm.Route{{Endpoint: &llm.Endpoint{Name: "sim", Simulated: true, Client: m.client}, Model: "sim"}}, nil
 }
 
 func newSimRuns(t testing.TB, log events.Log, options sim.Options) *simRuns {
@@ -208,92 +205,29 @@ func newSimRuns(t testing.TB, log events.Log, options sim.Options) *simRuns {
 // newRuns is a runner on any models.
 func newRuns(t testing.TB, log events.Log, models runner.Models) *simRuns {
 	t.Helper()
-	r, err := runner.New(runner.Config{Log: log, Models: models})
+	r, err := runner.New(runner.Config{Log: log, Models: models, MaxWait: time.Millisecond}) // an outage parks a run at once
 	require.NoError(t, err)
-	s := &simRuns{runner: r, driven: map[events.ThreadKey]*runner.Run{}}
+	s := &simRuns{steer.New(steer.Config{Runner: r, DefaultTeam: "trip", MaxRuns: 1000}), r}
 	t.Cleanup(s.stop)
 	return s
 }
 
-// stop parks what is driven.
+// stop parks what is driven, at once.
 func (s *simRuns) stop() {
-	s.mu.Lock()
-	for _, run := range s.driven {
-		run.Stop()
-	}
-	s.mu.Unlock()
-	s.ending.Wait()
+	now, cancel := context.WithCancel(context.Background())
+	cancel()
+	_ = s.runner.Shutdown(now) // some tests break the store
 }
 
-func (s *simRuns) Start(_ context.Context, job web.Job) (web.Started, error) {
-	name := job.Team
-	if name == "" {
-		name = "trip"
-	}
-	t, err := team.Builtin(name)
-	if err != nil {
-		return web.Started{}, &web.Refusal{Status: http.StatusUnprocessableEntity, Detail: err.Error()}
-	}
-	return s.started(s.runner.Start(context.Background(), runner.Job{Request: job.Request, Team: t, Thread: job.Thread}))
-}
-
-func (s *simRuns) started(run *runner.Run, err error) (web.Started, error) {
-	if err != nil {
-		return web.Started{}, &web.Refusal{Status: http.StatusUnprocessableEntity, Detail: err.Error()}
-	}
-	s.mu.Lock()
-	s.driven[run.Key()] = run
-	s.mu.Unlock()
-	s.ending.Go(func() {
-		_, _ = run.Wait()
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.driven, run.Key())
-	})
-	return web.Started{Run: run.ID(), Thread: run.Key().Thread}, nil
-}
-
-func (s *simRuns) Cancel(ctx context.Context, run events.RunID, reason string) error {
-	return s.runner.Cancel(ctx, "", string(run), reason)
-}
-
-func (s *simRuns) Resume(_ context.Context, run events.RunID) error {
-	_, err := s.started(s.runner.Resume(context.Background(), "", string(run)))
-	return err
-}
-
-func (s *simRuns) Fork(_ context.Context, run events.RunID, fork web.Fork) (web.Started, error) {
-	return s.started(s.runner.Fork(context.Background(), "", string(run), runner.Change{At: fork.At, Instruction: fork.Instruction}))
-}
-
-func (s *simRuns) Teams() []web.TeamInfo {
+func (s *simRuns) Teams(events.TenantID) []web.TeamInfo {
 	return []web.TeamInfo{{Name: "trip", Default: true, Specialists: []events.AgentID{"food"}}, {Name: "research", Specialists: []events.AgentID{}}}
 }
 
-func (s *simRuns) Live(key events.ThreadKey) ([]web.LiveAgent, bool) {
-	s.mu.Lock()
-	run := s.driven[key]
-	s.mu.Unlock()
-	if run == nil {
-		return nil, false
+// wait returns when nothing is driven any more.
+func (s *simRuns) wait() {
+	for _, run := range s.runner.Runs() {
+		_, _ = run.Wait() // the log says how it went
 	}
-	var agents []web.LiveAgent
-	for _, live := range run.Live() {
-		state, pieces := live.Stream()
-		agent := web.LiveAgent{
-			Agent: live.Agent, DisplayName: live.DisplayName, Dispatch: live.Dispatch, Phase: string(state.Phase),
-			Since: state.Since.UTC(), Heard: state.Heard.UTC(), Call: state.Call, Attempt: state.Attempt, RetryReason: state.RetryReason,
-		}
-		for _, piece := range pieces {
-			agent.Stream = append(agent.Stream, web.LivePiece(piece))
-		}
-		if !state.RetryAt.IsZero() {
-			at := state.RetryAt.UTC()
-			agent.RetryAt = &at
-		}
-		agents = append(agents, agent)
-	}
-	return agents, true
 }
 
 // simulated runs a job of the team to its end and gives its log.
@@ -301,9 +235,9 @@ func simulated(t testing.TB, name string, options sim.Options) (*events.Memory, 
 	t.Helper()
 	log := events.NewMemory()
 	runs := newSimRuns(t, log, options)
-	started, err := runs.Start(t.Context(), web.Job{Request: "Plan three days in Kyoto for two: food, sights, costs", Team: name})
+	started, err := runs.Start(t.Context(), "", web.Job{Request: "Plan three days in Kyoto for two: food, sights, costs", Team: name})
 	require.NoError(t, err)
-	runs.ending.Wait()
+	runs.wait()
 	summary, err := log.FindRun(t.Context(), events.LocalTenant, string(started.Run))
 	require.NoError(t, err)
 	require.True(t, summary.Status.Over(), summary.Status)

@@ -122,9 +122,9 @@ func (s *Server) place(r *http.Request, thread, name, after string) (events.Thre
 			return key, 0, refuse(http.StatusBadRequest, "%s=%.40q is not a seq: give the seq of the last event that you have, 0 for none", name, after)
 		}
 	}
-	last, err := s.lastSeq(r.Context(), key.Thread)
-	if err == nil && events.Seq(seq) > last {
-		err = refuse(http.StatusBadRequest, "%s=%d is beyond the thread's last event, which has seq %d", name, seq, last)
+	tip, err := s.tip(r.Context(), key.Thread)
+	if err == nil && events.Seq(seq) > tip.Seq {
+		err = refuse(http.StatusBadRequest, "%s=%d is beyond the thread's last event, which has seq %d", name, seq, tip.Seq)
 	}
 	if err != nil {
 		return key, 0, err

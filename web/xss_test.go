@@ -1,3 +1,5 @@
+//go:build browser
+
 package web_test
 
 import (
@@ -21,6 +23,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/race"
 	"github.com/convene-run/convene/web"
 )
 
@@ -206,7 +209,7 @@ func (b *tab) walk(envs []events.Envelope, opened bool) []string {
 // hostileServer tells hostile things of itself: teams, and agents at work.
 type hostileServer struct{ web.Runs }
 
-func (hostileServer) Teams() []web.TeamInfo {
+func (hostileServer) Teams(events.TenantID) []web.TeamInfo {
 	var teams []web.TeamInfo
 	for _, vector := range hostile() {
 		teams = append(teams, web.TeamInfo{Name: vector, Description: vector, Specialists: []events.AgentID{events.AgentID(vector)}})
@@ -231,7 +234,7 @@ func (hostileServer) Live(key events.ThreadKey) ([]web.LiveAgent, bool) {
 // of event where a text can stand, nothing runs and nothing is asked for, in any
 // view of the page.
 func TestHostileTextIsText(t *testing.T) {
-	if raceDetector {
+	if race.Enabled {
 		t.Skip("the page is what is looked at, and it knows no race detector")
 	}
 	log := events.NewMemory()

@@ -3,10 +3,14 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 
 	"github.com/spf13/cobra"
+
+	"github.com/convene-run/convene/cmd/internal/config"
+	"github.com/convene-run/convene/llm"
 )
 
 // app is what every command works with: the process's surroundings, so that tests
@@ -15,19 +19,32 @@ type app struct {
 	in       io.Reader
 	out, err io.Writer
 	env      func(string) string
-	// interrupts gives ^C and termination to whoever calls it.
+	// interrupts gives ^C, termination and the end of the terminal to whoever calls it.
 	interrupts func() <-chan os.Signal
 
 	flags globalFlags
+	// config is what the files say; it says nothing before it was read.
+	config *config.Config
+	// endpoints gives those that have been asked; nil before there are any.
+	endpoints func() []*llm.Endpoint
+	// notices takes lines for the person who watches. Defaults to err as it is.
+	notices func(line string)
 	// running is set once a command has taken its arguments: errors before that are
 	// mistakes in how it was called.
 	running bool
+	// damaged is what a command that only read found out about the store it read.
+	damaged error
 }
 
 // globalFlags are the flags that every command has.
 type globalFlags struct {
 	store    string
 	logLevel string
+	prices   string
+	// api is that of the commands that ask models.
+	api string
+	// limits are those of the commands that make many calls.
+	limits endpointLimits
 }
 
 // main runs the command line and gives the exit code.
@@ -35,10 +52,22 @@ func (a *app) main(args []string) int {
 	root := newRootCommand(a)
 	root.SetArgs(args)
 	command, err := root.ExecuteContextC(context.Background())
+	if err == nil && a.damaged != nil {
+		err = &exitError{exitDamaged, a.damaged}
+	}
 	if err != nil && !a.running && !errors.As(err, new(*exitError)) {
 		err = usage(err)
 	}
 	return a.report(command, err)
+}
+
+// say gives a line to the person who watches.
+func (a *app) say(line string) {
+	if a.notices != nil {
+		a.notices(line)
+		return
+	}
+	fmt.Fprintln(a.err, line)
 }
 
 func newRootCommand(a *app) *cobra.Command {
@@ -57,7 +86,7 @@ be resumed, shown and replayed.`,
 				return err
 			}
 			a.running = true
-			return nil
+			return a.configure(c)
 		},
 		Args: unknownCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
@@ -67,12 +96,14 @@ be resumed, shown and replayed.`,
 	root.SetErr(a.err)
 	root.SetFlagErrorFunc(flagError)
 	flags := root.PersistentFlags()
-	flags.StringVar(&a.flags.store, "store", "", "file that keeps the runs (default ./.convene/convene.db, or CONVENE_STORE)")
+	flags.StringVar(&a.flags.store, "store", "", "database file for the runs (or CONVENE_STORE, or store in the configuration; default .convene/convene.db in this directory, or in the nearest parent that has one)")
 	flags.StringVar(&a.flags.logLevel, "log-level", "", "write structured log lines to stderr: debug, info, warn or error")
+	flags.StringVar(&a.flags.prices, "prices", "", "file with model prices, which override the built-in ones: see convene models --help")
 	root.AddCommand(
 		newRunCommand(a), newBatchCommand(a), newServeCommand(a), newResumeCommand(a), newForkCommand(a), newCancelCommand(a),
 		newRunsCommand(a), newShowCommand(a), newExportCommand(a), newReplayCommand(a),
-		newTeamCommand(a), newDoctorCommand(a), newSimCommand(a), newVersionCommand(a),
+		newStoreCommand(a), newTeamCommand(a), newModelsCommand(a), newConfigCommand(a), newDoctorCommand(a), unconfigured(newSimCommand(a)), unconfigured(newVersionCommand(a)),
 	)
+	a.addAPIFlag(root)
 	return root
 }

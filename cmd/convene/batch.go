@@ -1,9 +1,10 @@
 package main
 
 import (
+	"context"
 	"errors"
-	"fmt"
-	"path/filepath"
+	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,8 +12,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/convene-run/convene/batch"
+	"github.com/convene-run/convene/events/sqlite"
 	"github.com/convene-run/convene/llm"
-	"github.com/convene-run/convene/llm/endpoint"
 	"github.com/convene-run/convene/runner"
 	"github.com/convene-run/convene/team"
 )
@@ -31,29 +32,40 @@ type batchFlags struct {
 	costUSD     float64
 	tokens      int64
 	rowTime     time.Duration
+	tune        tuneFlags
 	time        time.Duration
 	traffic     trafficFlags
+	maxWait     maxWait
 	watch       watchFlags
+	// store is the one that is used, as a whole path.
+	store string
 }
 
 func newBatchCommand(a *app) *cobra.Command {
 	var f batchFlags
 	c := &cobra.Command{
-		Use:   "batch IN -o OUT",
-		Short: "Have a team work on many requests, one output row for each",
-		Long: `Have a team work on many requests. IN has one row for each: JSON objects, one a line,
-with "request" and, as wanted, "id", "team", "vars" and "thread_id"; CSV with a header,
-whose other columns are vars; or plain lines. - is standard input. OUT gets one JSON
-line for every row, in the order of the rows.
+		Use:         "batch IN -o OUT",
+		Annotations: map[string]string{ownNotices: "true"}, // --json makes them JSON
+		Short:       "Have a team work on many requests, one output row for each",
+		Long: `Have a team work on many requests. IN has one row per request: JSON objects, one per
+line, with "request" and optionally "id", "team", "vars" and "thread_id"; CSV with a
+header, whose other columns become vars; or plain lines. - reads standard input. OUT
+gets one JSON line per row, in the order of the rows. Rows with the same "thread_id"
+form a conversation: they run one after another, and each sees the requests and answers
+of those before it.
 
-The same command again goes on where the last one stopped, be it by ^C, a kill or a
-bound: rows that are done are skipped, runs under way continue from their log, and no
-finished model call is made again.
+Run the same command again to continue after ^C, a crash or a limit: finished rows are
+skipped, runs in progress continue from their log, and no finished model call is
+repeated.
 
-Exit codes: 0 all rows completed, 1 the batch could not go on, 2 wrong usage, input or
-configuration, found before the first call, 3 done, with failed or degraded rows, 4 a
-bound of tokens, cost or time stopped it, 130 interrupted. ^C lets the calls in flight
-end and parks their runs; ^C again leaves at once.`,
+Exit codes: 0 all rows completed, 1 the batch could not continue, 2 wrong usage, input
+or configuration, found before the first call, 3 done, with failed or degraded rows,
+4 stopped by a limit on tokens, cost or time, 6 rows were parked because an endpoint was
+unavailable, 130 interrupted.
+
+When an endpoint is unavailable, its rows wait for it, indefinitely unless --max-wait is
+set, while rows of other endpoints continue. ^C lets calls in flight finish and parks
+their runs; a second ^C exits at once. Either way the same command continues the batch.`,
 		Example: `  convene batch requests.jsonl -o answers.jsonl --team trip --concurrency 64 --max-cost 20
   convene batch requests.jsonl -o answers.jsonl --team trip --retry-failed
   convene batch requests.jsonl -o answers.jsonl --team trip --open
@@ -65,26 +77,30 @@ end and parks their runs; ^C again leaves at once.`,
 		},
 	}
 	f.traffic.register(c)
+	f.tune.register(c)
 	f.watch.register(c, "batch")
 	flags := c.Flags()
 	flags.StringVarP(&f.files.Output, "output", "o", "", "file for the output rows, or - for standard output")
-	flags.StringVar(&f.format, "format", "", "format of IN: jsonl, csv or lines (default by its name)")
-	flags.StringVar(&f.team, "team", "", "team of rows that name none: a file, or a built-in team: "+names(team.BuiltinNames())+" (default "+team.DefaultName+")")
-	flags.StringVar(&f.model, "model", "", "model for every agent, as provider/name (default the team's, or CONVENE_MODEL)")
+	flags.StringVar(&f.format, "format", "", "format of IN: jsonl, csv or lines (default: by file extension)")
+	flags.StringVar(&f.team, "team", "", "team for rows that name none: a file, or a built-in team: "+names(team.BuiltinNames())+" (default "+team.DefaultName+")")
+	flags.StringVar(&f.model, "model", "", "model for every agent, as provider/name, instead of the team's models and fallbacks; a comma-separated list is tried in order (default: the team's, CONVENE_MODEL, or the configuration's)")
 	flags.StringVar(&f.baseURL, "base-url", "", "OpenAI-compatible endpoint, such as http://localhost:8080/v1 (or OPENAI_BASE_URL)")
-	flags.BoolVar(&f.solo, "solo", false, "have a single agent answer each row, to compare with")
-	flags.IntVar(&f.concurrency, "concurrency", batch.DefaultConcurrency, "rows under way at once, at most")
-	flags.StringVar(&f.maxFailures, "max-failures", "", "stop when more rows failed: a number, or a share such as 3%")
-	flags.Float64Var(&f.costUSD, "max-cost", 0, "stop at this cost of the whole batch, in US dollars")
-	flags.Int64Var(&f.tokens, "max-tokens", 0, "stop at this many input and output tokens of the whole batch")
-	flags.DurationVar(&f.rowTime, "timeout", 0, "time at most for each row, such as 10m (default the team's)")
-	flags.DurationVar(&f.time, "batch-timeout", 0, "stop after this time; the same command goes on")
-	flags.BoolVar(&f.files.Unordered, "unordered", false, "write output rows as they come, not in the order of IN")
-	flags.IntVar(&f.files.Limit, "limit", 0, "take the first rows alone")
-	flags.IntVar(&f.files.Sample, "sample", 0, "take as many rows, spread over all; the same ones every time")
-	flags.BoolVar(&f.files.Strict, "strict", false, "refuse IN, before the first call, if any row is bad")
-	flags.BoolVar(&f.files.RetryFailed, "retry-failed", false, "run the rows again that failed")
-	flags.BoolVar(&f.files.Fresh, "fresh", false, "start over: remove what this batch has written to OUT")
+	flags.BoolVar(&f.solo, "solo", false, "have a single agent answer each row, for comparison")
+	flags.IntVar(&f.concurrency, "concurrency", batch.DefaultConcurrency, "maximum number of rows in progress at once")
+	flags.StringVar(&f.maxFailures, "max-failures", "", "stop when more rows than this have failed: a number, or a percentage such as 3%")
+	flags.Float64Var(&f.costUSD, "max-cost", 0, "stop when the whole batch has cost this much, in US dollars")
+	flags.Int64Var(&f.tokens, "max-tokens", 0, "stop when the whole batch has used this many input and output tokens")
+	flags.DurationVar(&f.rowTime, "timeout", 0, "time limit for each row, such as 10m (default: the team's)")
+	flags.DurationVar(&f.time, "batch-timeout", 0, "stop after this time; the same command continues")
+	a.flags.limits.register(flags)
+	f.maxWait.register(flags, noMaxWait)
+	flags.BoolVar(&f.files.Unordered, "unordered", false, "write output rows as they finish, not in the order of IN")
+	flags.IntVar(&f.files.Limit, "limit", 0, "process only the first N rows")
+	flags.IntVar(&f.files.Sample, "sample", 0, "process only N rows, spread evenly over IN; the same ones every time")
+	flags.BoolVar(&f.files.Strict, "strict", false, "reject IN before the first call if any row is invalid")
+	flags.BoolVar(&f.files.RetryFailed, "retry-failed", false, "retry failed rows, each from where it ended")
+	flags.BoolVar(&f.files.RetryDegraded, "retry-degraded", false, "retry degraded rows, each from where it ended")
+	flags.BoolVar(&f.files.Fresh, "fresh", false, "start over: discard what this batch has written to OUT")
 	flags.BoolVar(&f.json, "json", false, "write progress and the report as JSON lines to stderr")
 	_ = c.RegisterFlagCompletionFunc("team", cobra.FixedCompletions(team.BuiltinNames(), cobra.ShellCompDirectiveDefault)) // fails only for a flag that is not there
 	return c
@@ -94,21 +110,33 @@ func (a *app) batch(c *cobra.Command, f *batchFlags) (err error) {
 	if err := f.check(c); err != nil {
 		return usage(err)
 	}
-	t, err := team.Resolve(f.team)
+	teams, err := f.tune.teams(c)
 	if err != nil {
 		return usage(err)
 	}
-	models := a.models(f.baseURL)
-	traffic, err := f.traffic.open(models)
+	t, err := teams(f.team)
+	if err != nil {
+		return usage(err)
+	}
+	view := a.batchView(f.json)
+	if lines, ok := view.(*batchJSON); ok {
+		a.notices = lines.say
+	}
+	a.sayNotices(a.config)
+	traffic, err := f.traffic.open(a, a.models(f.baseURL))
 	if err != nil {
 		return usage(err)
 	}
 	defer func() { err = errors.Join(err, traffic.close(a)) }()
 	d := &driver{app: a, flags: driveFlags{watch: f.watch}, models: traffic.models, caller: traffic.caller}
-	if err := d.checkModels(runner.Job{Team: t, Model: f.model}); err != nil {
+	job := runner.Job{Team: t, Model: f.model}
+	if err := d.checkModels(job); err != nil {
 		return usage(err)
 	}
-	if err := d.open(c.Context(), a.openStore); err != nil {
+	if err := d.sayTiers(job); err != nil {
+		return usage(err)
+	}
+	if err := d.open(c.Context(), func(ctx context.Context) (*sqlite.Log, error) { return a.openBatchStore(ctx, f) }); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.close()) }()
@@ -117,30 +145,41 @@ func (a *app) batch(c *cobra.Command, f *batchFlags) (err error) {
 		return err
 	}
 	f.files.Stdin, f.files.Stdout = a.in, a.out
-	config, err := f.config(r, t, limiters(models))
+	config, err := f.config(r, t, a.limiters)
 	if err != nil {
 		return usage(err)
 	}
-	job, err := batch.Open(c.Context(), f.files, config)
+	config.Store, config.Teams = f.store, teams
+	opened, err := batch.Open(c.Context(), f.files, config)
 	if err != nil {
 		return beforeStart(err)
 	}
-	view := a.batchView(f.json)
-	if lines, ok := view.(*batchJSON); ok && d.watched != nil {
-		d.watched.dash.say = lines.say
+	return (&batchDriver{app: a, log: d.log, batch: opened, companion: d.companion, view: view, again: again(c, f, opened)}).drive(c.Context())
+}
+
+// openBatchStore opens the store that an earlier call of the batch used, whatever folder
+// this call is made from, unless another one was named.
+func (a *app) openBatchStore(ctx context.Context, f *batchFlags) (*sqlite.Log, error) {
+	if a.namedStore() == "" && !f.files.Fresh {
+		begun, err := batch.StoreOf(f.files.Output)
+		if err == nil && begun != "" { // a manifest that cannot be read is refused when the batch is opened
+			_, err = os.Stat(begun)
+		}
+		if err == nil && begun != "" {
+			f.store = begun
+			return a.openStoreAt(ctx, begun)
+		}
 	}
-	return (&batchDriver{app: a, log: d.log, job: job, watched: d.watched, view: view, again: a.again(c, f)}).drive(c.Context())
+	f.store = absolute(a.storePath())
+	return a.openStore(ctx)
 }
 
 func (f *batchFlags) check(c *cobra.Command) (err error) {
 	if f.files.Output == "" {
-		return errors.New("name a file for the output rows with -o, or - for standard output")
+		return errors.New("set a file for the output rows with -o, or - for standard output")
 	}
-	given := c.Flags().Changed
-	for _, name := range []string{"concurrency", "limit", "sample", "max-tokens", "max-cost", "timeout", "batch-timeout"} {
-		if value := c.Flags().Lookup(name).Value.String(); given(name) && (strings.HasPrefix(value, "-") || strings.Trim(value, "0s") == "") {
-			return fmt.Errorf("--%s %s is not above 0", name, value)
-		}
+	if err := aboveZero(c, "concurrency", "limit", "sample", "max-tokens", "max-cost", "timeout", "batch-timeout"); err != nil {
+		return err
 	}
 	if f.format != "" {
 		f.files.Format, err = batch.ParseFormat(f.format)
@@ -152,43 +191,35 @@ func (f *batchFlags) config(r *runner.Runner, t *team.Team, limiters func() []ll
 	failures, err := batch.ParseMaxFailures(f.maxFailures)
 	return batch.Config{
 		Runner: r, Team: t, Model: f.model, Solo: f.solo, Concurrency: f.concurrency, MaxFailures: failures,
-		MaxCostUSD: f.costUSD, MaxTokens: f.tokens, RowTimeout: f.rowTime, Timeout: f.time, Limiters: limiters,
+		MaxCostUSD: f.costUSD, MaxTokens: f.tokens, RowTimeout: f.rowTime, Timeout: f.time, MaxWait: time.Duration(f.maxWait), Limiters: limiters,
 	}, err
 }
 
-// limiters gives the state of every endpoint that has been asked.
-func limiters(models *endpoint.Resolver) func() []llm.LimiterState {
-	return func() []llm.LimiterState {
-		var states []llm.LimiterState
-		for _, e := range models.Endpoints() {
-			if limiter, ok := e.Limiter.(interface{ State() llm.LimiterState }); ok {
-				state := limiter.State()
-				state.Endpoint = e.Name
-				states = append(states, state)
-			}
-		}
-		return states
+// again gives the command that continues the batch, with the flags in words; a flag
+// among the words that are added takes the place of the one that was given.
+func again(c *cobra.Command, f *batchFlags, opened *batch.FileBatch) func(more ...string) string {
+	return func(more ...string) string {
+		return strings.Join(append(againWords(c, f, opened, more), more...), " ")
 	}
 }
 
-// again gives the command that goes on with the batch, with the flags in words.
-func (a *app) again(c *cobra.Command, f *batchFlags) func(more ...string) string {
+func againWords(c *cobra.Command, f *batchFlags, opened *batch.FileBatch, more []string) []string {
 	words := []string{"convene batch", quoted(f.files.Input), "-o", quoted(f.files.Output)}
 	if f.files.Input == "-" {
-		words[1] = quoted(filepath.Join(f.files.Output+".batch", "input"))
+		words[1] = quoted(opened.InputFile())
 		words = append(words, "--format", string(f.files.Format))
 	}
-	once := map[string]bool{"output": true, "fresh": true, "retry-failed": true, "format": f.files.Input == "-"}
+	once := map[string]bool{"output": true, "fresh": true, "retry-failed": true, "retry-degraded": true, "format": f.files.Input == "-"}
 	c.Flags().Visit(func(flag *pflag.Flag) {
 		switch {
-		case once[flag.Name]:
+		case once[flag.Name], slices.Contains(more, "--"+flag.Name):
 		case flag.Value.Type() == "bool":
 			words = append(words, "--"+flag.Name)
 		default:
 			words = append(words, "--"+flag.Name, quoted(flag.Value.String()))
 		}
 	})
-	return func(more ...string) string { return strings.Join(append(words, more...), " ") }
+	return words
 }
 
 // quoted makes a word safe to copy into a shell.

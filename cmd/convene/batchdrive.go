@@ -12,13 +12,13 @@ import (
 
 // batchDriver runs a batch in front of a person: its view, and what ^C does.
 type batchDriver struct {
-	app *app
-	log events.Log
-	job *batch.Job
-	// watched is the dashboard beside the batch, nil without one.
-	watched *watched
-	view    batchView
-	// again gives the command that goes on with the batch.
+	app   *app
+	log   events.Reader
+	batch *batch.FileBatch
+	// companion is the dashboard beside the batch, nil without one.
+	companion *companion
+	view      batchView
+	// again gives the command that continues the batch.
 	again func(more ...string) string
 
 	interrupted int
@@ -40,34 +40,34 @@ func (d *batchDriver) drive(ctx context.Context) error {
 	ended := make(chan batchEnd, 1)
 	known, tellKnown := context.WithCancel(ctx)
 	go func() {
-		report, err := d.job.Run(ctx)
+		report, err := d.batch.Run(ctx)
 		tellKnown()
 		ended <- batchEnd{report, err}
 	}()
-	_ = d.log.Wait(known, d.job.Key(), 0) // until the log has what the dashboard is to show
-	if err := d.watched.announce(d.job.ID()); err != nil {
-		d.job.Halt()
+	_ = d.log.Wait(known, d.batch.Key(), 0) // until the log has what the dashboard is to show
+	if err := d.companion.announce(d.batch.ID()); err != nil {
+		d.batch.Halt()
 		return errors.Join(err, (<-ended).err)
 	}
 	ticker := time.NewTicker(d.view.interval())
 	defer ticker.Stop()
-	d.view.progress(d.job.Progress(), d.notice)
+	d.view.progress(d.batch.Progress(), d.notice)
 	var left <-chan time.Time
 	for {
 		select {
 		case end := <-ended:
 			return d.end(end)
 		case <-left:
-			return d.end(batchEnd{report: d.job.Report()})
+			return d.end(batchEnd{report: d.batch.Report()})
 		case <-ticker.C:
 		case <-d.drained:
-			d.job.Halt()
+			d.batch.Halt()
 		case <-interrupts:
 			if d.interrupt(); d.interrupted > 1 {
 				left = time.After(leaveTime)
 			}
 		}
-		d.view.progress(d.job.Progress(), d.notice)
+		d.view.progress(d.batch.Progress(), d.notice)
 	}
 }
 
@@ -75,22 +75,22 @@ func (d *batchDriver) drive(ctx context.Context) error {
 func (d *batchDriver) interrupt() {
 	if d.interrupted++; d.interrupted > 1 {
 		d.notice = "stopping"
-		d.job.Halt()
+		d.batch.Halt()
 		return
 	}
 	d.notice = fmt.Sprintf("finishing calls in flight (up to %d s) – ^C again stops at once", drainTime/time.Second)
 	d.drained = time.After(drainTime)
-	d.job.Suspend()
+	d.batch.Suspend()
 }
 
 func (d *batchDriver) end(end batchEnd) error {
 	code := batchCode(end.report, end.err, d.interrupted > 0)
 	d.view.report(end.report, d.commands(end.report))
 	if d.interrupted == 0 {
-		d.watched.linger()
+		d.companion.linger()
 	}
 	if end.err != nil {
-		return &exitError{code, fmt.Errorf("%w. What is done is kept: mend it and go on with %s", end.err, d.again())}
+		return &exitError{code, fmt.Errorf("%w. What is done is kept: fix the cause and continue with: %s", end.err, d.again())}
 	}
 	if code != exitDone {
 		return &exitError{code: code}
@@ -101,12 +101,21 @@ func (d *batchDriver) end(end batchEnd) error {
 // commands are those that lead on.
 func (d *batchDriver) commands(report batch.Report) []string {
 	switch {
-	case d.job.ToStdout():
+	case d.batch.ToStdout():
 		return nil
+	case report.Left > 0 && report.Stop != nil && report.Stop.Limit != "":
+		// The same bound again would start nothing.
+		return []string{"continue it with: " + d.again(events.Flag(report.Stop.Limit), events.Amount(report.Stop.Limit, report.Stop.Suffices))}
 	case report.Left > 0:
-		return []string{"go on with: " + d.again()}
-	case report.Failed > 0:
+		return []string{"continue it with: " + d.again()}
+	}
+	switch failed, degraded := report.Retriable(); {
+	case failed > 0 && degraded > 0:
+		return []string{"run the failed and degraded rows again with: " + d.again("--retry-failed", "--retry-degraded")}
+	case failed > 0:
 		return []string{"run the failed rows again with: " + d.again("--retry-failed")}
+	case degraded > 0:
+		return []string{"run the degraded rows again with: " + d.again("--retry-degraded")}
 	}
 	return nil
 }
@@ -118,6 +127,8 @@ func batchCode(report batch.Report, err error, interrupted bool) int {
 		return exitInterrupted
 	case err != nil:
 		return exitFailed
+	case stop != nil && report.Left != 0 && stop.Kind == batch.StopEndpoint:
+		return exitAway
 	case stop != nil && report.Left != 0 && (stop.Kind == batch.StopBudget || stop.Kind == batch.StopTimeout):
 		return exitBudget
 	case stop != nil && report.Left != 0:

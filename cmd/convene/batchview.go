@@ -51,7 +51,7 @@ func (v *batchPlain) progress(p batch.Progress, notice string) {
 	}
 	if !v.begun {
 		v.begun, v.last = true, time.Now()
-		fmt.Fprintf(v.out, "batch: %d rows, %d done before\n", p.Total, p.Done)
+		fmt.Fprintf(v.out, "batch: %s, %d done before\n", termview.Plural(p.Total, "row"), p.Done)
 		return
 	}
 	if time.Since(v.last) < plainInterval {
@@ -117,9 +117,10 @@ func (v *batchJSON) report(r batch.Report, commands []string) {
 		Type string    `json:"type"`
 		Time time.Time `json:"time"`
 		batch.Report
-		ElapsedMS int64    `json:"elapsed_ms"`
-		Next      []string `json:"next,omitempty"`
-	}{"report", time.Now().UTC(), r, r.Elapsed.Milliseconds(), commands})
+		UncachedShare float64  `json:"uncached_input_share"`
+		ElapsedMS     int64    `json:"elapsed_ms"`
+		Next          []string `json:"next,omitempty"`
+	}{"report", time.Now().UTC(), r, r.Usage.UncachedShare(), r.Elapsed.Milliseconds(), commands})
 }
 
 func (v *batchJSON) say(line string) {

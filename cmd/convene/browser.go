@@ -20,7 +20,7 @@ func openBrowser(url string) error {
 	case runtime.GOOS == "windows":
 		command = exec.CommandContext(ctx, "rundll32", "url.dll,FileProtocolHandler", url)
 	case os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "":
-		return errors.New("there is no screen")
+		return errors.New("there is no display")
 	default:
 		command = exec.CommandContext(ctx, "xdg-open", url)
 	}

@@ -7,20 +7,20 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/convene-run/convene/runner"
+	"github.com/convene-run/convene/events"
 )
 
 func newCancelCommand(a *app) *cobra.Command {
 	var reason string
 	c := &cobra.Command{
 		Use:   "cancel RUN",
-		Short: "End a run for good",
-		Long: `End a run for good. A run that another process drives is asked to end and does so
-within moments; one that nobody drives ends at once. What was written stays.`,
+		Short: "End a run permanently",
+		Long: `End a run permanently. If another process is driving it, that process is asked to end it
+and does so within moments; otherwise it ends at once. What was written is kept.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return a.cancel(c.Context(), args[0], reason) },
 	}
-	c.Flags().StringVar(&reason, "reason", "", "why, for the log")
+	c.Flags().StringVar(&reason, "reason", "", "reason, for the log")
 	return c
 }
 
@@ -38,8 +38,8 @@ func (a *app) cancel(ctx context.Context, id, reason string) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := r.Cancel(ctx, run.Tenant, string(run.Run), reason); err != nil {
-		if errors.Is(err, runner.ErrOver) {
+	if err := r.Cancel(ctx, run.Tenant, run.Run, reason); err != nil {
+		if errors.Is(err, events.ErrRunOver) {
 			err = usage(err)
 		}
 		return err
@@ -51,6 +51,6 @@ func (a *app) cancel(ctx context.Context, id, reason string) (err error) {
 		_, err = fmt.Fprintf(a.out, "run %s: %s\n", run.Run, run.Status)
 		return err
 	}
-	_, err = fmt.Fprintf(a.out, "run %s: asked to end; the process that drives it does so\n", run.Run)
+	_, err = fmt.Fprintf(a.out, "run %s: cancellation requested; the process that drives it will end it\n", run.Run)
 	return err
 }

@@ -16,19 +16,20 @@ func newDoctorCommand(a *app) *cobra.Command {
 	var model, baseURL string
 	c := &cobra.Command{
 		Use:   "doctor",
-		Short: "Try the configured endpoint and say what to fix",
-		Long: `Try the configured endpoint with three short calls: is it reachable, does it take the
-key, has it the model, does it stream, report usage, call tools, several at once, and
-keep from it when told to. ✓ is well, ! works with a loss, ✗ must be mended: the exit
-code is then 1.
+		Short: "Check the configured endpoint and say what to fix",
+		Long: `Check the configured endpoint with a few short calls: whether it can be reached, accepts
+the key, has the model, streams and reports usage; which APIs it offers; whether the
+model calls tools, several at once, and refrains when told to; whether reasoning effort
+can be set and repeated input is cached; and how large the context window is. ✓ means
+fine, ! works with limitations, ✗ must be fixed; the exit code is then 1.
 
 A model is named as provider/name. Providers are ` + strings.Join(endpoint.Providers(), ", ") + `;
 their keys come from the variables that the providers' own tools read, such as
-OPENAI_API_KEY.`,
+OPENAI_API_KEY. The configuration adds others: see convene config --help.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.doctor(c.Context(), model, baseURL) },
 	}
-	c.Flags().StringVar(&model, "model", "", "model to try, as provider/name (default CONVENE_MODEL)")
+	c.Flags().StringVar(&model, "model", "", "model to try, as provider/name (default: CONVENE_MODEL, or the configuration's)")
 	c.Flags().StringVar(&baseURL, "base-url", "", "OpenAI-compatible endpoint, such as http://localhost:8080/v1 (or OPENAI_BASE_URL)")
 	return c
 }
@@ -37,6 +38,11 @@ func (a *app) doctor(ctx context.Context, model, baseURL string) error {
 	route, err := a.models(baseURL).Resolve(model)
 	if err != nil {
 		return usage(err)
+	}
+	for _, f := range a.config.Files() {
+		if f.Exists {
+			fmt.Fprintf(a.out, "configured by %s\n", termview.Line(f.Path))
+		}
 	}
 	failed := false
 	for _, target := range route {

@@ -7,15 +7,18 @@ import (
 	"os"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
-	"github.com/convene-run/convene/agent"
 	"github.com/convene-run/convene/cmd/internal/doctor"
 	"github.com/convene-run/convene/cmd/internal/termview"
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/events/sqlite"
+	"github.com/convene-run/convene/internal/loop"
 	"github.com/convene-run/convene/llm"
+	"github.com/convene-run/convene/llm/endpoint"
 	"github.com/convene-run/convene/runner"
 	"github.com/convene-run/convene/thread"
 )
@@ -25,6 +28,7 @@ type driveFlags struct {
 	baseURL string
 	json    bool
 	output  string
+	maxWait maxWait
 	watch   watchFlags
 }
 
@@ -32,8 +36,9 @@ func (f *driveFlags) register(c *cobra.Command) {
 	f.watch.register(c, "run")
 	flags := c.Flags()
 	flags.StringVar(&f.baseURL, "base-url", "", "OpenAI-compatible endpoint, such as http://localhost:8080/v1 (or OPENAI_BASE_URL)")
+	f.maxWait.register(flags, runner.DefaultMaxWait.String())
 	flags.BoolVar(&f.json, "json", false, "write the run's log as JSON lines to stdout, as it happens, instead of the result")
-	flags.StringVarP(&f.output, "output", "o", "", "also write answer and document to this file, as Markdown")
+	flags.StringVarP(&f.output, "output", "o", "", "also write the answer and the document to this file, as Markdown")
 }
 
 // driver starts or resumes a run and shows it to its end.
@@ -43,12 +48,12 @@ type driver struct {
 	// models finds the endpoints of models, and caller makes the calls; nil is the
 	// ordinary way.
 	models runner.Models
-	caller agent.Caller
+	caller loop.Caller
 	log    events.Log
 	level  zerolog.Level
 	beats  chan runner.Signal
-	// watched is the dashboard beside the run, nil without one.
-	watched *watched
+	// companion is the dashboard beside the run, nil without one.
+	companion *companion
 }
 
 // heartbeatQueue bounds the heartbeats that wait to be shown: an agent gives one
@@ -56,7 +61,7 @@ type driver struct {
 const heartbeatQueue = 64
 
 // open checks what can be checked before anything is started. The caller closes log.
-func (d *driver) open(ctx context.Context, open func(context.Context) (events.Log, error)) (err error) {
+func (d *driver) open(ctx context.Context, open func(context.Context) (*sqlite.Log, error)) (err error) {
 	if d.level, err = d.app.logLevel(); err != nil {
 		return usage(err)
 	}
@@ -68,15 +73,23 @@ func (d *driver) open(ctx context.Context, open func(context.Context) (events.Lo
 			return usage(err)
 		}
 	}
-	d.log, err = open(ctx)
-	return err
+	log, err := open(ctx)
+	if err != nil {
+		return err
+	}
+	d.log = log
+	return nil
 }
 
 func (d *driver) runner() (*runner.Runner, error) {
+	table, err := d.app.prices()
+	if err != nil {
+		return nil, usage(err)
+	}
 	host, _ := os.Hostname() // only a name for people
 	d.beats = make(chan runner.Signal, heartbeatQueue)
 	r, err := runner.New(runner.Config{
-		Log: d.log, Models: d.models, Caller: d.caller, Version: version(),
+		Log: d.log, Models: d.models, Caller: d.caller, Prices: table, Version: version(), MaxWait: time.Duration(d.flags.maxWait),
 		Owner: events.Owner(fmt.Sprintf("convene pid %d on %s", os.Getpid(), host)),
 		OnSignal: func(s runner.Signal) {
 			select {
@@ -86,19 +99,19 @@ func (d *driver) runner() (*runner.Runner, error) {
 		},
 	})
 	if err == nil && d.flags.watch.wanted() {
-		d.watched, err = d.watch(r)
+		d.companion, err = d.watch(r)
 	}
 	return r, err
 }
 
 // close ends what open and runner began.
 func (d *driver) close() error {
-	return errors.Join(d.watched.stop(), d.log.Close())
+	return errors.Join(d.companion.stop(), d.log.Close())
 }
 
 // show follows the run and gives its result to stdout and its end to stderr.
 func (d *driver) show(run *runner.Run, after events.Seq) error {
-	if err := d.watched.add(run); err != nil {
+	if err := d.companion.add(run); err != nil {
 		return err
 	}
 	outlivePipes()
@@ -120,7 +133,7 @@ func (d *driver) show(run *runner.Run, after events.Seq) error {
 	if err != nil {
 		return err
 	}
-	d.watched.linger()
+	d.companion.linger()
 	if code := codeOf(result, f.interrupted > 0); code != exitDone {
 		return &exitError{code: code}
 	}
@@ -186,11 +199,7 @@ func (a *app) printResult(run *thread.Run) error {
 		_, err := fmt.Fprint(a.out, termview.Text(termview.Markdown(run)))
 		return err
 	}
-	text, err := termview.Rendered(run, a.theme(a.out), width)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintln(a.out, text)
+	_, err := fmt.Fprintln(a.out, termview.Rendered(run, a.theme(a.out), width))
 	return err
 }
 
@@ -201,8 +210,15 @@ func (a *app) printSummary(run *thread.Run) {
 	}
 }
 
-// advise says what to do about an endpoint that failed a run.
+// advise says what to do about an endpoint that failed a run, or had it parked.
 func (d *driver) advise(run *thread.Run) {
+	if d.withheld(run) {
+		return // the reason says what to do
+	}
+	if run.Suspended != nil && run.Suspended.Code != "" {
+		fmt.Fprintf(d.app.err, "  %s `convene doctor` tries it.\n", doctor.Advice(llm.ErrorKind(run.Suspended.Code)))
+		return
+	}
 	if run.Status != events.StatusFailed || run.Failure == nil || !strings.Contains(run.Reason, run.Failure.Message) {
 		return
 	}
@@ -212,15 +228,27 @@ func (d *driver) advise(run *thread.Run) {
 	}
 }
 
+// withheld reports whether the run was parked because it was asked without a key at an
+// address that only its log names.
+func (d *driver) withheld(run *thread.Run) bool {
+	parked := run.Suspended
+	resolver, ok := d.models.(*endpoint.Resolver)
+	return ok && parked != nil && parked.Code == string(llm.ErrAuthentication) && resolver.Withheld(parked.Endpoint)
+}
+
 // next says which command comes next.
 func (d *driver) next(run *thread.Run) string {
 	if !run.Status.Over() {
-		return "continue it with: " + d.command("resume", run.ID)
+		command := d.command("resume", run.ID)
+		if d.withheld(run) {
+			command += fmt.Sprintf(" --base-url %q", run.Suspended.Endpoint)
+		}
+		return "continue it with: " + command
 	}
 	return "show it again with: " + d.command("show", run.ID)
 }
 
-// command is one to go on with, with what it needs to find the same store, and to
+// command is one to continue with, with what it needs to find the same store, and to
 // drive the run at the same endpoint: without that a resumed run would fail for good
 // at another.
 func (d *driver) command(verb string, id events.RunID) string {

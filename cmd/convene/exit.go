@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 	"time"
 
@@ -11,11 +13,11 @@ import (
 
 	"github.com/convene-run/convene/cmd/internal/termview"
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/events/sqlite"
 	"github.com/convene-run/convene/runner"
-	"github.com/convene-run/convene/team"
 )
 
-// The exit codes. Where several apply the first of interrupted, failed, input,
+// The exit codes. Where several apply the first of interrupted, failed, input, away,
 // budget and degraded does.
 const (
 	exitDone        = 0
@@ -24,6 +26,8 @@ const (
 	exitDegraded    = 3
 	exitBudget      = 4 // a bound of tokens, cost or time was met
 	exitInput       = 5 // waiting for input
+	exitAway        = 6 // parked: an endpoint could not be used
+	exitDamaged     = 7 // of the store, named; what could be read was shown
 	exitInterrupted = 130
 )
 
@@ -65,19 +69,50 @@ func codeOf(result runner.Result, interrupted bool) int {
 	switch {
 	case interrupted && !result.Status.Over():
 		return exitInterrupted
+	case result.Status == events.StatusFailed && result.Failure == nil && budgetLimit(result.Limit):
+		return exitBudget // met before there was anything to answer from
 	case result.Status == events.StatusFailed, result.Status == events.StatusCancelled,
 		result.Status == events.StatusRunning:
 		return exitFailed
 	case result.Status == events.StatusAwaitingInput:
 		return exitInput
+	case result.Status == events.StatusSuspended && result.Code != "":
+		return exitAway
 	case result.Status == events.StatusCompleted:
 		return exitDone
-	case result.Limit == team.LimitMaxTokens, result.Limit == team.LimitMaxCostUSD, result.Limit == team.LimitMaxTime:
+	case budgetLimit(result.Limit):
 		return exitBudget
 	case result.Status == events.StatusSuspended:
 		return exitInterrupted
 	}
 	return exitDegraded
+}
+
+// budgetLimit reports whether the bound is one of tokens, cost or time.
+func budgetLimit(limit events.Limit) bool {
+	return limit == events.LimitMaxTokens || limit == events.LimitMaxCostUSD || limit == events.LimitMaxTime
+}
+
+// aboveZero refuses flags that bound something and were given as nothing: 0 is not "no
+// bound", which is what leaving the flag out means.
+func aboveZero(c *cobra.Command, names ...string) error {
+	for _, name := range names {
+		flag := c.Flags().Lookup(name)
+		if flag == nil || !flag.Changed {
+			continue
+		}
+		value := flag.Value.String()
+		number, err := strconv.ParseFloat(value, 64)
+		if err != nil {
+			var duration time.Duration
+			duration, err = time.ParseDuration(value)
+			number = duration.Seconds()
+		}
+		if err != nil || math.IsInf(number, 0) || !(number > 0) { // NaN is not above 0 either
+			return fmt.Errorf("--%s %s is not above 0. Leave it out to set no limit of your own", name, value)
+		}
+	}
+	return nil
 }
 
 // report prints what went wrong, if anything, and gives the exit code.
@@ -92,6 +127,9 @@ func (a *app) report(command *cobra.Command, err error) int {
 		if exit.err == nil {
 			return code
 		}
+	}
+	if errors.Is(err, events.ErrDamaged) || errors.Is(err, sqlite.ErrDamaged) {
+		code = exitDamaged
 	}
 	text := termview.Text(err.Error())
 	fmt.Fprintf(a.err, "convene: %s\n", text)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/runner"
-	"github.com/convene-run/convene/team"
 )
 
 // Proves R74: how a run ended is its exit code, the worst thing first.
@@ -19,16 +18,18 @@ func TestExitCodes(t *testing.T) {
 	}{
 		{runner.Result{Status: events.StatusCompleted}, false, 0},
 		{runner.Result{Status: events.StatusCompleted}, true, 0},
-		{runner.Result{Status: events.StatusCompleted, Limit: team.LimitMaxTasks}, false, 0},
+		{runner.Result{Status: events.StatusCompleted, Limit: events.LimitMaxTasks}, false, 0},
 		{runner.Result{Status: events.StatusFailed}, false, 1},
-		{runner.Result{Status: events.StatusFailed, Limit: team.LimitMaxTokens}, true, 1},
+		{runner.Result{Status: events.StatusFailed, Limit: events.LimitMaxTokens, Failure: &events.Error{}}, true, 1},
+		{runner.Result{Status: events.StatusFailed, Limit: events.LimitMaxTokens}, true, 4}, // it admitted no first call
+		{runner.Result{Status: events.StatusFailed, Limit: events.LimitMaxTasks}, false, 1},
 		{runner.Result{Status: events.StatusCancelled}, false, 1},
 		{runner.Result{Status: events.StatusRunning}, false, 1},
 		{runner.Result{Status: events.StatusDegraded}, false, 3},
-		{runner.Result{Status: events.StatusDegraded, Limit: team.LimitMaxTasks}, false, 3},
-		{runner.Result{Status: events.StatusDegraded, Limit: team.LimitMaxTokens}, false, 4},
-		{runner.Result{Status: events.StatusDegraded, Limit: team.LimitMaxCostUSD}, false, 4},
-		{runner.Result{Status: events.StatusDegraded, Limit: team.LimitMaxTime}, true, 4},
+		{runner.Result{Status: events.StatusDegraded, Limit: events.LimitMaxTasks}, false, 3},
+		{runner.Result{Status: events.StatusDegraded, Limit: events.LimitMaxTokens}, false, 4},
+		{runner.Result{Status: events.StatusDegraded, Limit: events.LimitMaxCostUSD}, false, 4},
+		{runner.Result{Status: events.StatusDegraded, Limit: events.LimitMaxTime}, true, 4},
 		{runner.Result{Status: events.StatusAwaitingInput}, false, 5},
 		{runner.Result{Status: events.StatusAwaitingInput}, true, 130},
 		{runner.Result{Status: events.StatusSuspended}, true, 130},

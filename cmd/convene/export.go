@@ -16,14 +16,14 @@ func newExportCommand(a *app) *cobra.Command {
 	var output string
 	c := &cobra.Command{
 		Use:   "export RUN --jsonl | --html",
-		Short: "Write a run's log, one event a line, or its dashboard as one file",
-		Long: `Write a run: everything in its thread up to the run's last event. With --jsonl one
-event a line, so that convene replay can show it anywhere; with --html the dashboard as
+		Short: "Write a run's log, one event per line, or its dashboard as a single file",
+		Long: `Write a run: everything in its thread up to the run's last event. --jsonl writes one
+event per line, which convene replay can show anywhere; --html writes the dashboard as
 one file that opens from disk and needs no network.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if jsonl == html {
-				return usage(errors.New("say which format: --jsonl or --html"))
+				return usage(errors.New("choose a format: --jsonl or --html"))
 			}
 			return a.export(c.Context(), args[0], output, html)
 		},
@@ -40,7 +40,7 @@ func (a *app) export(ctx context.Context, id, output string, html bool) (err err
 			return usage(err)
 		}
 	}
-	log, err := a.existingStore(ctx)
+	log, err := a.storeToRead(ctx)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"syscall"
 	"time"
 
 	"github.com/convene-run/convene/events"
@@ -15,7 +16,7 @@ const (
 	// drainTime bounds the wait for calls in flight after the first ^C: nearly every
 	// model call ends within it.
 	drainTime = 30 * time.Second
-	// tickInterval is how often a live view is drawn anew: smooth to the eye, and
+	// tickInterval is how often a live view is redrawn: smooth to the eye, and
 	// nothing to the processor.
 	tickInterval = 100 * time.Millisecond
 )
@@ -68,7 +69,7 @@ func (f *follower) follow() (runner.Result, error) {
 	shown := f.loop(steps)
 	cancel()
 	if shown != nil {
-		f.run.Stop() // nobody sees it any more; it can be resumed
+		f.run.Halt() // nobody sees it any more; it can be resumed
 	}
 	for range steps { // until the reader has ended
 	}
@@ -96,21 +97,30 @@ func (f *follower) loop(steps <-chan step) error {
 			if !ok {
 				return nil
 			}
-			if err := f.step(s); err != nil {
+			if err := f.unshown(f.step(s)); err != nil {
 				return err
 			}
 		case now := <-ticker.C:
-			if err := f.tick(now); err != nil {
+			if err := f.unshown(f.tick(now)); err != nil {
 				return err
 			}
 		case <-interrupts:
-			if err := f.interrupt(); err != nil {
+			if err := f.unshown(f.interrupt()); err != nil {
 				return err
 			}
 		case <-f.drained:
-			f.run.Stop()
+			f.run.Halt()
 		}
 	}
+}
+
+// unshown passes the error of showing the run, unless it is that the terminal has gone:
+// the signal of that lets the calls in flight end, whoever sees it.
+func (f *follower) unshown(err error) error {
+	if errors.Is(err, syscall.EIO) {
+		return nil
+	}
+	return err
 }
 
 func (f *follower) step(s step) error {
@@ -155,7 +165,7 @@ func (f *follower) interrupt() error {
 	}
 	err := f.tick(time.Now())
 	if f.interrupted > 1 {
-		f.run.Stop()
+		f.run.Halt()
 	} else {
 		f.run.Suspend()
 	}

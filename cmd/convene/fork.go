@@ -17,28 +17,29 @@ func newForkCommand(a *app) *cobra.Command {
 	var change runner.Change
 	c := &cobra.Command{
 		Use:   "fork RUN --at SEQ",
-		Short: "Start over from a point of a run, with the facts up to it",
-		Long: `Start over from a point of a run: a new run takes over the facts up to that event,
-and goes on from there, with another model or an added instruction if you like. No
-model call among those facts is made again. An instruction cannot stand between a
-turn's calls and their results: amid a turn of the facilitator, with specialists at
-work, the new run keeps the facts before that turn alone. The other run stays as it
-is. convene show and the dashboard give the numbers of events.`,
+		Short: "Start a new run from a point in an existing one",
+		Long: `Start a new run from a point in an existing one: it takes over the events up to that
+point and continues from there, optionally with another model or an added instruction.
+No model call among those events is repeated. An instruction cannot come between a
+turn's calls and their results: in the middle of a facilitator turn, while specialists
+are working, the new run keeps only the events before that turn. The existing run is
+unchanged. convene show and the dashboard give the event numbers.`,
 		Example: `  convene fork 0198c0de --at 42 --instruction "Keep it under 100 euros a day"
   convene fork 0198c0de --at 42 --model openai/gpt-5-mini`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if at < 1 {
-				return usage(errors.New("say from which event: --at SEQ"))
+				return usage(errors.New("name the event to fork at: --at SEQ"))
 			}
 			change.At = events.Seq(at)
 			return a.fork(c.Context(), args[0], f, change)
 		},
 	}
 	f.register(c)
+	a.flags.limits.register(c.Flags())
 	flags := c.Flags()
-	flags.Int64Var(&at, "at", 0, "seq of the last event that the new run keeps")
-	flags.StringVar(&change.Model, "model", "", "model for every agent of the new run, as provider/name (default as before)")
+	flags.Int64Var(&at, "at", 0, "number (seq) of the last event that the new run keeps")
+	flags.StringVar(&change.Model, "model", "", "model for every agent of the new run, as provider/name (default: unchanged)")
 	flags.StringVar(&change.Instruction, "instruction", "", "what to tell the facilitator at that point")
 	return c
 }
@@ -57,7 +58,7 @@ func (a *app) fork(ctx context.Context, id string, f driveFlags, change runner.C
 	if err != nil {
 		return err
 	}
-	run, err := r.Fork(ctx, summary.Tenant, string(summary.Run), change)
+	run, err := r.Fork(ctx, summary.Tenant, summary.Run, change)
 	if err != nil {
 		return beforeStart(err)
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/convene-run/convene/events"
-	"github.com/convene-run/convene/llm/sim"
+	"github.com/convene-run/convene/internal/sim"
 )
 
 // asked is what a model was sent, as far as tests look at it.
@@ -96,8 +96,11 @@ func (r *recorder) requests() []asked {
 }
 
 // command is the program in a directory of its own, with the endpoint as everybody
-// configures it.
+// configures it, asked by the API whose requests are read here.
 func (r *recorder) command(dir string, args ...string) *exec.Cmd {
+	if args[0] == "run" || args[0] == "resume" {
+		args = append([]string{args[0], "--api", "chat"}, args[1:]...)
+	}
 	cmd := exec.Command("convene", args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "HOME="+dir, "OPENAI_API_KEY=none", "OPENAI_BASE_URL="+r.url, "CONVENE_MODEL=", "CONVENE_STORE=")

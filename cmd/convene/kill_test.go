@@ -20,7 +20,7 @@ import (
 
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/events/sqlite"
-	"github.com/convene-run/convene/llm/sim"
+	"github.com/convene-run/convene/internal/sim"
 	"github.com/convene-run/convene/thread"
 )
 

@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"errors"
+	"flag"
 	"io"
 	"net"
 	"net/http"
@@ -21,33 +23,68 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/convene-run/convene/events"
-	"github.com/convene-run/convene/llm/sim"
+	"github.com/convene-run/convene/internal/sim"
 )
 
-// The command runs in a process of its own, so that scripts can interrupt it.
+// The command runs in a process of its own, so that scripts can interrupt it. Its tests
+// wait more than they compute: more of them than there are processors run at once.
 func TestMain(m *testing.M) {
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err)
+	}
 	testscript.Main(m, map[string]func(){"convene": main})
 }
 
 // Proves R23, R70, R74: the whole command line, on good and on bad input.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("CONVENE_MODEL", "sim")
 			env.Setenv("HOME", env.WorkDir)
+			env.Setenv("GORACE", os.Getenv("GORACE"))
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "interrupt": interrupt, "simserver": startSim, "write": writeBytes, "save": save,
 			"checklog": checkLog, "poison": poison, "waitrun": waitRun,
-			"freeport": freePort, "fetch": fetch, "hold": hold,
+			"freeport": freePort, "fetch": fetch, "hold": hold, "holds": holds, "sql": runSQL,
 		},
 	})
 }
 
+// runSQL changes a store behind convene's back.
+func runSQL(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: sql STORE STATEMENT")
+	}
+	db, err := sql.Open("sqlite", ts.MkAbs(args[0]))
+	ts.Check(err)
+	_, err = db.ExecContext(context.Background(), args[1])
+	ts.Check(errors.Join(err, db.Close()))
+}
+
+// holds checks that a folder has the files named, and no others.
+func holds(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: holds FOLDER [FILE...]")
+	}
+	entries, err := os.ReadDir(ts.MkAbs(args[0]))
+	ts.Check(err)
+	var names []string
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	slices.Sort(args[1:])
+	if !slices.Equal(names, args[1:]) {
+		ts.Fatalf("%s holds %q, not %q", args[0], names, args[1:])
+	}
+}
+
 // startSim serves a simulated model and sets SIM to its base URL. Its arguments are
-// faults and a behaviour; "" for none.
+// faults and a behaviour; "" for none. While the script has a file "held", requests
+// that contain its text are not answered.
 func startSim(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) > 3 {
 		ts.Fatalf("usage: simserver [FAULTS [BEHAVIOUR [FIRST_TOKEN]]]")
@@ -59,9 +96,28 @@ func startSim(ts *testscript.TestScript, neg bool, args []string) {
 	if args[2] != "" {
 		options.FirstToken = duration(ts, args[2])
 	}
-	server := httptest.NewServer(sim.NewServer(options))
+	server := httptest.NewServer(holding(ts.MkAbs("held"), sim.NewServer(options)))
 	ts.Defer(server.Close)
 	ts.Setenv("SIM", server.URL+"/v1")
+}
+
+// holding passes a request on once there is no file, or the file's text is not in it.
+func holding(file string, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		for r.Context().Err() == nil {
+			text, err := os.ReadFile(file)
+			if err != nil || !bytes.Contains(body, bytes.TrimSpace(text)) {
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // writeBytes writes a file of bytes that a script cannot hold, as Go writes strings.
@@ -115,7 +171,7 @@ func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	c := exec.Command(args[at+1], args[at+2:]...)
 	c.Dir = ts.MkAbs(".")
-	for _, name := range []string{"PATH", "HOME", "CONVENE_MODEL"} {
+	for _, name := range []string{"PATH", "HOME", "CONVENE_MODEL", "GORACE"} {
 		c.Env = append(c.Env, name+"="+ts.Getenv(name))
 	}
 	output := &lockedBuffer{}
@@ -131,7 +187,7 @@ func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func waitFor(ts *testscript.TestScript, output *lockedBuffer, text string) {
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if strings.Contains(output.String(), text) {
 			return
 		}
@@ -195,7 +251,7 @@ func checkLog(ts *testscript.TestScript, neg bool, args []string) {
 
 // waitRun waits until the store has a run with events behind its first.
 func waitRun(ts *testscript.TestScript, _ bool, _ []string) {
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		ts.Check(ts.Exec("convene", "runs", "--json"))
 		if strings.Contains(ts.ReadFile("stdout"), `"status":"running"`) {
 			return
@@ -226,7 +282,7 @@ func fetch(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: fetch [POST] URL PATTERN")
 	}
 	wanted := regexp.MustCompile(`(?s)` + args[1])
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 	defer cancel()
 	for {
 		answer, err := ask(ctx, method, args[0], wanted)

@@ -28,7 +28,7 @@ func checkOutput(path string) error {
 	}
 	probe, err := os.CreateTemp(filepath.Dir(path), ".convene-*")
 	if err != nil {
-		return fmt.Errorf("-o cannot be written: no file can be made in %s: %w", filepath.Dir(path), cause(err))
+		return fmt.Errorf("-o cannot be written: no file can be created in %s: %w", filepath.Dir(path), cause(err))
 	}
 	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }

@@ -23,10 +23,11 @@ func newReplayCommand(a *app) *cobra.Command {
 	var f watchFlags
 	c := &cobra.Command{
 		Use:   "replay FILE | RUN | -",
-		Short: "Show a run again as it went",
-		Long: `Show a run again as it went, from a file of convene export --jsonl or run --json, with -
-from standard input, or from the store. Nothing is called and nothing is written. With --speed 1 it takes as
-long as the run did, with 10 a tenth of that; by default it does not wait at all.`,
+		Short: "Play back a run",
+		Long: `Play back a run from a file written by convene export --jsonl or run --json, from
+standard input with -, or from the store. No model is called and nothing is written.
+--speed 1 plays in real time, --speed 10 ten times as fast; by default there is no
+waiting at all.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if speed < 0 {
@@ -39,7 +40,7 @@ long as the run did, with 10 a tenth of that; by default it does not wait at all
 		},
 	}
 	f.registerFile(c)
-	c.Flags().Float64Var(&speed, "speed", 0, "how many times faster than the run was; 0 does not wait")
+	c.Flags().Float64Var(&speed, "speed", 0, "playback speed: 1 is real time, 10 ten times as fast, 0 does not wait")
 	return c
 }
 
@@ -64,7 +65,7 @@ func (a *app) replayInBrowser(ctx context.Context, name string, f watchFlags, sp
 
 // withStored opens the store for a run of it that was named where a file could be.
 func (a *app) withStored(ctx context.Context, name string, do func(events.Log, events.RunSummary) error) (err error) {
-	log, err := a.existingStore(ctx)
+	log, err := a.storeToRead(ctx)
 	if errors.Is(err, errNoStore) {
 		return usage(fmt.Errorf("there is no file %s, and no store %s to look for a run in", name, a.storePath()))
 	}
@@ -90,7 +91,7 @@ func (a *app) replay(ctx context.Context, name string, speed float64) error {
 	}
 	run := r.thread.Current()
 	if run == nil {
-		return usage(fmt.Errorf("%s holds no run", name))
+		return usage(fmt.Errorf("%s contains no run", name))
 	}
 	if err := a.printResult(run); err != nil {
 		return err

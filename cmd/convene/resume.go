@@ -9,6 +9,7 @@ import (
 
 	"github.com/convene-run/convene/cmd/internal/termview"
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/runner"
 )
 
 func newResumeCommand(a *app) *cobra.Command {
@@ -16,13 +17,19 @@ func newResumeCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "resume [RUN]",
 		Short: "Continue a run that was stopped, killed or cut off",
-		Long: `Continue a run that was stopped, killed or cut off, from its log alone: its team and
-limits are those it was started with, and no finished model call is made again.
-RUN is the id, or the beginning of it. Without RUN the newest that can be continued.`,
+		Long: `Continue a run that was stopped, killed or cut off, from its log alone: it keeps the team
+and limits it was started with, and no finished model call is repeated. It uses the same
+model endpoints as before unless --base-url or the environment sets another; a key is sent
+to an address only if one of these, or the provider's own address, pairs the two.
+RUN is a run id, or the beginning of one; by default the newest run that can be continued.
+
+Exit codes are those of convene run; 6 means that it was parked again because an endpoint
+was unavailable.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return a.resume(c.Context(), args, f) },
 	}
 	f.register(c)
+	a.flags.limits.register(c.Flags())
 	return c
 }
 
@@ -41,7 +48,7 @@ func (a *app) resume(ctx context.Context, args []string, f driveFlags) (err erro
 		return err
 	}
 	id := termview.ShortID(summary.Run)
-	run, err := r.Resume(ctx, summary.Tenant, string(summary.Run))
+	run, err := r.Resume(ctx, summary.Tenant, summary.Run, runner.Terms{})
 	if err != nil {
 		return beforeStart(heldBy(err, "run "+id, "`convene cancel "+id+"` asks it to end"))
 	}
@@ -49,7 +56,7 @@ func (a *app) resume(ctx context.Context, args []string, f driveFlags) (err erro
 }
 
 // toResume finds the run that is named, or the newest that nobody drives.
-func (a *app) toResume(ctx context.Context, log events.Log, args []string) (events.RunSummary, error) {
+func (a *app) toResume(ctx context.Context, log events.Index, args []string) (events.RunSummary, error) {
 	if len(args) > 0 {
 		return a.findRun(ctx, log, args[0])
 	}
@@ -66,5 +73,5 @@ func (a *app) toResume(ctx context.Context, log events.Log, args []string) (even
 			return run, err
 		}
 	}
-	return events.RunSummary{}, usage(fmt.Errorf("no run in %s waits to be continued", a.storePath()))
+	return events.RunSummary{}, usage(fmt.Errorf("no run in %s can be continued", a.storePath()))
 }

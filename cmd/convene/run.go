@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,6 +22,7 @@ type runFlags struct {
 	files   []string
 	solo    bool
 	limits  limitFlags
+	tune    tuneFlags
 	traffic trafficFlags
 }
 
@@ -38,13 +40,16 @@ func newRunCommand(a *app) *cobra.Command {
 		Use:   "run [REQUEST | -]",
 		Short: "Have a team work on one request",
 		Long: `Have a team work on one request. The answer and the document go to stdout, progress
-goes to stderr. The request is the arguments, or standard input for - and where
-there is no argument.
+goes to stderr. The request is read from the arguments, or from standard input with -
+or without arguments.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 degraded: parts are
-missing, 4 a bound of tokens, cost or time was met, 5 waiting for input,
-130 interrupted. ^C lets the calls in flight end and parks the run; ^C again stops
-at once. Either way convene resume continues it.`,
+missing, 4 a limit on tokens, cost or time was reached, 5 waiting for input, 6 parked: an
+endpoint was unavailable, 130 interrupted.
+
+If an endpoint is unavailable, the run waits for it for up to --max-wait, which counts
+towards no other limit, and is then parked. ^C lets calls in flight finish and parks the
+run; a second ^C stops at once. Either way convene resume continues it.`,
 		Example: `  convene run --model sim "Plan three days in Kyoto for two"
   convene run --team review --file main.go "Review this change" -o review.md
   convene run --json "…" | jq .type`,
@@ -53,17 +58,19 @@ at once. Either way convene resume continues it.`,
 		},
 	}
 	f.register(c)
+	a.flags.limits.register(c.Flags())
 	f.traffic.register(c)
+	f.tune.register(c)
 	flags := c.Flags()
 	flags.StringVar(&f.team, "team", "", "team file, or name of a built-in team: "+names(team.BuiltinNames())+" (default "+team.DefaultName+")")
-	flags.StringVar(&f.model, "model", "", "model for every agent, as provider/name (default the team's, or CONVENE_MODEL)")
-	flags.StringVar(&f.thread, "thread", "", "thread to run in, a UUID version 4 (default a new one)")
-	flags.StringArrayVar(&f.files, "file", nil, "add the text of this file to the request; may be repeated")
-	flags.BoolVar(&f.solo, "solo", false, "have a single agent answer, to compare with")
-	flags.IntVar(&f.limits.tasks, "max-tasks", 0, "tasks at most (default the team's)")
-	flags.Int64Var(&f.limits.tokens, "max-tokens", 0, "input and output tokens at most (default the team's)")
-	flags.Float64Var(&f.limits.costUSD, "max-cost", 0, "cost at most, in US dollars (default the team's)")
-	flags.DurationVar(&f.limits.time, "timeout", 0, "time at most, such as 10m (default the team's)")
+	flags.StringVar(&f.model, "model", "", "model for every agent, as provider/name, instead of the team's models and fallbacks; a comma-separated list is tried in order (default: the team's, CONVENE_MODEL, or the configuration's)")
+	flags.StringVar(&f.thread, "thread", "", "thread to run in, a version 4 UUID: the team sees the earlier requests and answers there (default: a new one)")
+	flags.StringArrayVar(&f.files, "file", nil, "append the text of this file to the request; may be repeated")
+	flags.BoolVar(&f.solo, "solo", false, "have a single agent answer, for comparison")
+	flags.IntVar(&f.limits.tasks, "max-tasks", 0, "maximum number of tasks (default: the team's)")
+	flags.Int64Var(&f.limits.tokens, "max-tokens", 0, "maximum input and output tokens (default: the team's)")
+	flags.Float64Var(&f.limits.costUSD, "max-cost", 0, "maximum cost in US dollars (default: the team's)")
+	flags.DurationVar(&f.limits.time, "timeout", 0, "time limit, such as 10m (default: the team's)")
 	_ = c.RegisterFlagCompletionFunc("team", cobra.FixedCompletions(team.BuiltinNames(), cobra.ShellCompDirectiveDefault)) // fails only for a flag that is not there
 	return c
 }
@@ -74,13 +81,13 @@ func (a *app) run(c *cobra.Command, args []string, f *runFlags) (err error) {
 	if err != nil {
 		return usage(err)
 	}
-	traffic, err := f.traffic.open(a.models(f.baseURL))
+	traffic, err := f.traffic.open(a, a.models(f.baseURL))
 	if err != nil {
 		return usage(err)
 	}
 	defer func() { err = errors.Join(err, traffic.close(a)) }()
 	d := &driver{app: a, flags: f.driveFlags, models: traffic.models, caller: traffic.caller}
-	if err := d.checkModels(job); err != nil {
+	if err := d.check(job); err != nil {
 		return usage(err)
 	}
 	if err := d.open(ctx, a.openStore); err != nil {
@@ -104,7 +111,11 @@ func (a *app) job(c *cobra.Command, args []string, f *runFlags) (runner.Job, err
 	if err != nil {
 		return runner.Job{}, err
 	}
-	t, err := team.Resolve(f.team)
+	teams, err := f.tune.teams(c)
+	if err != nil {
+		return runner.Job{}, err
+	}
+	t, err := teams(f.team)
 	if err != nil {
 		return runner.Job{}, err
 	}
@@ -119,6 +130,9 @@ func (a *app) job(c *cobra.Command, args []string, f *runFlags) (runner.Job, err
 
 // apply sets the limits that were given and checks them as those of a team file.
 func (l limitFlags) apply(c *cobra.Command, t *team.Team) error {
+	if err := aboveZero(c, "max-tasks", "max-tokens", "max-cost", "timeout"); err != nil {
+		return err
+	}
 	given := c.Flags().Changed
 	if given("max-tasks") {
 		t.Limits.MaxTasks = l.tasks
@@ -133,7 +147,14 @@ func (l limitFlags) apply(c *cobra.Command, t *team.Team) error {
 		t.Limits.MaxTime = l.time
 	}
 	if err := t.Limits.Validate(); err != nil {
-		return fmt.Errorf("limits: %w", err)
+		// Named as they were given, not as in a team file.
+		text := err.Error()
+		for _, limit := range []events.Limit{events.LimitMaxTasks, events.LimitMaxTokens, events.LimitMaxCostUSD, events.LimitMaxTime} {
+			if given(strings.TrimPrefix(events.Flag(limit), "--")) {
+				text = strings.ReplaceAll(text, string(limit), events.Flag(limit))
+			}
+		}
+		return fmt.Errorf("limits: %s", text)
 	}
 	return nil
 }

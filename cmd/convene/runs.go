@@ -27,15 +27,16 @@ func newRunsCommand(a *app) *cobra.Command {
 	var f runsFlags
 	c := &cobra.Command{
 		Use:   "runs",
-		Short: "List runs, the newest first",
+		Short: "List runs, newest first",
 		Args:  cobra.NoArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return a.runs(c.Context(), f) },
 	}
+	c.AddCommand(newRunsRemoveCommand(a), newRunsPruneCommand(a))
 	flags := c.Flags()
-	flags.StringSliceVar(&f.status, "status", nil, "only runs of this status: "+names(statuses))
+	flags.StringSliceVar(&f.status, "status", nil, "only runs with this status: "+names(statuses))
 	flags.StringVar(&f.search, "search", "", "only runs whose request or answer contains this")
-	flags.IntVar(&f.limit, "limit", events.DefaultRunsLimit, "runs at most")
-	flags.BoolVar(&f.json, "json", false, "one JSON object a line")
+	flags.IntVar(&f.limit, "limit", events.DefaultRunsLimit, "maximum number of runs")
+	flags.BoolVar(&f.json, "json", false, "write one JSON object per line")
 	_ = c.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(statuses, cobra.ShellCompDirectiveNoFileComp)) // fails only for a flag that is not there
 	return c
 }
@@ -73,7 +74,7 @@ func (a *app) runs(ctx context.Context, f runsFlags) (err error) {
 	if err != nil {
 		return usage(err)
 	}
-	log, err := a.existingStore(ctx)
+	log, err := a.storeToRead(ctx)
 	if errors.Is(err, errNoStore) {
 		fmt.Fprintln(a.err, err)
 		return nil
@@ -108,7 +109,7 @@ func (a *app) runs(ctx context.Context, f runsFlags) (err error) {
 // process was killed. The log still has it running.
 const statusInterrupted events.Status = "interrupted"
 
-func markInterrupted(ctx context.Context, log events.Log, runs []events.RunSummary) error {
+func markInterrupted(ctx context.Context, log events.Index, runs []events.RunSummary) error {
 	for i := range runs {
 		if runs[i].Status != events.StatusRunning {
 			continue

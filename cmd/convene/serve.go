@@ -11,6 +11,8 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
+	"github.com/convene-run/convene/runner"
+	"github.com/convene-run/convene/steer"
 	"github.com/convene-run/convene/team"
 	"github.com/convene-run/convene/web"
 )
@@ -26,7 +28,9 @@ type serveFlags struct {
 	baseURL   string
 	model     string
 	teams     []string
+	maxRuns   int
 	open      bool
+	maxWait   maxWait
 }
 
 func newServeCommand(a *app) *cobra.Command {
@@ -36,10 +40,10 @@ func newServeCommand(a *app) *cobra.Command {
 		Short: "Serve the dashboard and the API",
 		Long: `Serve the dashboard and the API: watch runs, start them, stop, resume and fork them.
 
-By default only this machine is served. Another address needs --token-file: callers
-of the API send the token as "Authorization: Bearer …", browsers come in by the link
-that is printed, which works once. ^C parks the runs under way; convene resume, or the
-dashboard, continues them.`,
+By default only this machine can connect. Any other address needs --token-file: API
+clients send the token as "Authorization: Bearer …", browsers sign in with the printed
+link, which works once. ^C parks the runs in progress; convene resume, or the dashboard,
+continues them.`,
 		Example: `  convene serve --open
   convene serve --addr 0.0.0.0:8484 --token-file token.txt --host convene.example.org`,
 		Args: cobra.NoArgs,
@@ -47,22 +51,28 @@ dashboard, continues them.`,
 	}
 	flags := c.Flags()
 	flags.StringVar(&f.address, "addr", defaultDashboard, "address to listen on, as host:port")
-	flags.StringArrayVar(&f.hosts, "host", nil, "further name that requests may come under, as in the Host header; may be repeated")
-	flags.StringVar(&f.tokenFile, "token-file", "", "file with the token that callers must know; needed for addresses that others can reach")
-	flags.StringVar(&f.baseURL, "base-url", "", "OpenAI-compatible endpoint for runs that are started here")
-	flags.StringVar(&f.model, "model", "", "model for runs that are started here and name none (or CONVENE_MODEL)")
-	flags.StringArrayVar(&f.teams, "team", nil, "team file that can be chosen beside the built-in teams; the first is the default; may be repeated")
+	flags.StringArrayVar(&f.hosts, "host", nil, "additional host name to accept, as in the Host header; may be repeated")
+	flags.StringVar(&f.tokenFile, "token-file", "", "file with the token that clients must send; required for addresses that others can reach")
+	flags.StringVar(&f.baseURL, "base-url", "", "OpenAI-compatible endpoint for runs started here")
+	flags.StringVar(&f.model, "model", "", "model for runs started here that name none (or CONVENE_MODEL, or model in the configuration)")
+	flags.StringArrayVar(&f.teams, "team", nil, "team file to offer in addition to the built-in teams; the first is the default; may be repeated")
+	a.flags.limits.register(flags)
+	f.maxWait.register(flags, runner.DefaultMaxWait.String())
+	flags.IntVar(&f.maxRuns, "max-runs", steer.DefaultMaxRuns, "maximum number of runs in progress at once; further ones are refused with HTTP 429")
 	flags.BoolVar(&f.open, "open", false, "open the dashboard in a browser")
 	return c
 }
 
 func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
+	if f.maxRuns < 1 {
+		return usage(fmt.Errorf("--max-runs %d is not above 0", f.maxRuns))
+	}
 	token, err := readToken(f.tokenFile)
 	if err != nil {
 		return usage(err)
 	}
-	d := &driver{app: a, flags: driveFlags{baseURL: f.baseURL}, models: a.models(f.baseURL)}
-	if err := d.open(ctx, a.openStore); err != nil {
+	d := &driver{app: a, flags: driveFlags{baseURL: f.baseURL, maxWait: f.maxWait}, models: a.models(f.baseURL)}
+	if err := d.open(ctx, a.storeToServe); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.log.Close()) }()
@@ -70,13 +80,12 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	runs := newWebRuns(r)
-	runs.model = f.model
-	if err := runs.addTeams(f.teams); err != nil {
+	steered := steer.Config{Runner: r, Model: f.model, MaxRuns: f.maxRuns}
+	if err := addTeams(&steered, f.teams); err != nil {
 		return usage(err)
 	}
 	dash, err := a.dashboard(web.Config{
-		Log: d.log, Runs: runs, Address: f.address, Hosts: f.hosts, Token: token, Logger: a.requestLog(d.level),
+		Log: d.log, Runs: steer.New(steered), Address: f.address, Hosts: f.hosts, Token: token, Logger: a.requestLog(d.level),
 	}, "--addr")
 	if err != nil {
 		return usage(err)
@@ -92,12 +101,13 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 		interrupted = false
 	}
 	fmt.Fprintln(a.err, "parking the runs under way …")
+	draining, hurry := context.WithTimeout(ctx, drainTime)
+	defer hurry()
 	go func() {
 		<-interrupts
-		runs.park(0)
+		hurry()
 	}()
-	runs.park(drainTime)
-	err = dash.stop()
+	err = errors.Join(r.Shutdown(draining), dash.stop())
 	if err == nil && interrupted {
 		return nil
 	}
@@ -123,19 +133,20 @@ func readToken(path string) (string, error) {
 // minTokenBytes keeps a token from being guessed.
 const minTokenBytes = 16
 
-func (w *webRuns) addTeams(paths []string) error {
-	w.files = make(map[string]*team.Team, len(paths))
+// addTeams reads the team files that can be chosen; the first is the default.
+func addTeams(c *steer.Config, paths []string) error {
+	c.Teams = make(map[string]*team.Team, len(paths))
 	for i, path := range paths {
 		t, err := team.Resolve(path)
 		if err != nil {
 			return err
 		}
-		if w.files[t.Name] != nil {
+		if c.Teams[t.Name] != nil {
 			return fmt.Errorf("%s: there is already a team %q: give each file another name", path, t.Name)
 		}
-		w.files[t.Name] = t
+		c.Teams[t.Name] = t
 		if i == 0 {
-			w.defaultTeam = t.Name
+			c.DefaultTeam = t.Name
 		}
 	}
 	return nil
@@ -168,14 +179,13 @@ func (a *app) dashboard(config web.Config, flag string) (*dashboard, error) {
 		_, port, _ := net.SplitHostPort(listener.Addr().String()) // a TCP address has a port
 		config.Address = net.JoinHostPort(host, port)
 	}
-	config.Version = version()
+	config.Version, config.Limiters = version(), a.shownLimiters
 	server, err := web.New(config)
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	d := &dashboard{server: server, cancel: cancel, ended: make(chan struct{})}
-	d.say = func(line string) { fmt.Fprintln(a.err, line) }
+	d := &dashboard{server: server, cancel: cancel, say: a.say, ended: make(chan struct{})}
 	go func() {
 		defer close(d.ended)
 		d.err = server.Serve(ctx, listener)
@@ -193,7 +203,7 @@ func (d *dashboard) announce(open bool, fragment string) error {
 	d.say("dashboard: " + url + fragment)
 	if open {
 		if err := openBrowser(url + fragment); err != nil {
-			d.say(fmt.Sprintf("no browser could be opened (%v): open the address yourself", err))
+			d.say(fmt.Sprintf("no browser could be opened (%v): open the address by hand", err))
 		}
 	}
 	return nil

@@ -25,14 +25,14 @@ func newShowCommand(a *app) *cobra.Command {
 			return a.show(c.Context(), args[0], asJSON, sources)
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object: summary, tasks, document, answer")
-	c.Flags().BoolVar(&sources, "sources", false, "where each entry of the document comes from: entry ← agent ← task ← model call")
+	c.Flags().BoolVar(&asJSON, "json", false, "write one JSON object: summary, tasks, document, answer")
+	c.Flags().BoolVar(&sources, "sources", false, "show where each entry of the document comes from: entry ← agent ← task ← model call")
 	c.MarkFlagsMutuallyExclusive("json", "sources")
 	return c
 }
 
 func (a *app) show(ctx context.Context, id string, asJSON, sources bool) (err error) {
-	log, err := a.existingStore(ctx)
+	log, err := a.storeToRead(ctx)
 	if err != nil {
 		return err
 	}
@@ -60,16 +60,15 @@ func (a *app) loadRun(ctx context.Context, log events.Log, id string) (*thread.R
 	if err != nil {
 		return nil, err
 	}
-	th := thread.New()
-	err = eachEvent(ctx, log, summary, th.Apply)
+	th, err := thread.Load(ctx, log, events.ThreadKey{Tenant: summary.Tenant, Thread: summary.Thread}, summary.LastSeq)
 	if err != nil {
-		return nil, fmt.Errorf("read run %s: %w", summary.Run, err)
+		return nil, fmt.Errorf("run %s: %w", summary.Run, err)
 	}
 	return th.Current(), nil
 }
 
 // eachEvent goes over the run's thread, up to the run's last event.
-func eachEvent(ctx context.Context, log events.Log, run events.RunSummary, do func(events.Envelope) error) error {
+func eachEvent(ctx context.Context, log events.Reader, run events.RunSummary, do func(events.Envelope) error) error {
 	key := events.ThreadKey{Tenant: run.Tenant, Thread: run.Thread}
 	for after := events.Seq(0); after < run.LastSeq; {
 		envs, err := log.Read(ctx, key, after, min(eventPage, int(run.LastSeq-after)))
@@ -77,7 +76,7 @@ func eachEvent(ctx context.Context, log events.Log, run events.RunSummary, do fu
 			return err
 		}
 		if len(envs) == 0 {
-			return fmt.Errorf("the store lacks events behind seq %d: %w", after, events.ErrNotFound)
+			return &events.DamagedError{Key: key, Seq: after + 1, Problem: "the store has the run, and not this event of it"}
 		}
 		for _, env := range envs {
 			if err := do(env); err != nil {
@@ -95,9 +94,14 @@ const eventPage = 512
 // description is `show --json`.
 type description struct {
 	events.RunSummary
+	// UncachedShare is the part of the input that came from no cache, 0 to 1.
+	UncachedShare float64 `json:"uncached_input_share"`
+
 	Answer   string `json:"answer"`
 	Fallback bool   `json:"fallback,omitempty"`
 	DrivenMS int64  `json:"driven_ms"`
+	// Continues is the run whose plan and document this one began with.
+	Continues events.RunID `json:"continues,omitempty"`
 	// ForkedFrom is set where the run began as a copy of another one's facts.
 	ForkedFrom *events.ForkOrigin `json:"forked_from,omitempty"`
 	Tasks      []events.Task      `json:"plan"`
@@ -107,7 +111,7 @@ type description struct {
 
 func describe(run *thread.Run) description {
 	d := description{
-		RunSummary: run.RunSummary, DrivenMS: run.Driven.Milliseconds(), ForkedFrom: run.Started.ForkedFrom,
+		RunSummary: run.RunSummary, UncachedShare: run.Usage.UncachedShare(), DrivenMS: run.Driven.Milliseconds(), Continues: run.Started.Continues, ForkedFrom: run.Started.ForkedFrom,
 		Tasks: run.Board.Tasks(), Document: run.Document.RenderClean(),
 	}
 	d.Request = run.Started.Message
@@ -132,11 +136,11 @@ func (a *app) printRun(run *thread.Run) error {
 	if err := a.printLines(lines); err != nil {
 		return err
 	}
-	text, err := termview.Rendered(run, theme, w)
-	if err != nil || strings.TrimSpace(text) == "" {
-		return err
+	text := termview.Rendered(run, theme, w)
+	if strings.TrimSpace(text) == "" {
+		return nil
 	}
-	_, err = fmt.Fprintln(a.out, strings.TrimRight(text, "\n"))
+	_, err := fmt.Fprintln(a.out, strings.TrimRight(text, "\n"))
 	return err
 }
 

@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/convene-run/convene/llm/sim"
+	"github.com/convene-run/convene/internal/sim"
 )
 
 // simFlags are those of `convene sim`.
@@ -29,10 +29,11 @@ func newSimCommand(a *app) *cobra.Command {
 	var f simFlags
 	c := &cobra.Command{
 		Use:   "sim",
-		Short: "Serve the simulated model as an OpenAI-compatible endpoint",
-		Long: `Serve the simulated model as an OpenAI-compatible endpoint, with latency and faults
-to order. It plays the job of any team from the request alone; its text is no answer
-to anything. ^C ends it.
+		Short: "Serve the simulated model over chat completions, Responses and Messages",
+		Long: `Serve a simulated model over the APIs that real models have: chat completions, and
+Responses and Messages, validated as strictly as their providers do. Latency and faults
+are configurable. It plays the part of any team's agents from the request alone; its text
+is filler, not an answer. ^C stops it.
 
 Faults are ` + sim.FaultSyntax + `.`,
 		Example: `  convene sim --first-token 150ms --per-chunk 10ms
@@ -44,11 +45,11 @@ Faults are ` + sim.FaultSyntax + `.`,
 	flags.StringVar(&f.addr, "addr", "127.0.0.1:8485", "address to listen on; port 0 takes a free one")
 	flags.DurationVar(&f.options.FirstToken, "first-token", 0, "time to the first token of a reply")
 	flags.DurationVar(&f.options.PerChunk, "per-chunk", 0, "time between the chunks of a reply")
-	flags.Uint64Var(&f.options.Seed, "seed", 0, "varies text and faults; equal seeds give equal replies")
+	flags.Uint64Var(&f.options.Seed, "seed", 0, "seed for text and faults; equal seeds give equal replies")
 	flags.BoolVar(&f.options.EarlyDispatch, "early-dispatch", false, "plan and dispatch in one turn")
-	flags.StringVar(&f.faults, "faults", "", "what to do wrong, such as \"503=10%,cut=5%\"")
-	flags.StringVar(&f.behaviour, "behaviour", "", "play a bad model: "+names(sim.Behaviours()[1:]))
-	flags.BoolVar(&f.report, "report", false, "print what was served as JSON at the end")
+	flags.StringVar(&f.faults, "faults", "", "faults to inject, such as \"503=10%,cut=5%\"")
+	flags.StringVar(&f.behaviour, "behaviour", "", "simulate a misbehaving model: "+names(sim.Behaviours()[1:]))
+	flags.BoolVar(&f.report, "report", false, "print what was served, as JSON, on exit")
 	return c
 }
 
@@ -66,7 +67,7 @@ func (a *app) sim(ctx context.Context, f simFlags) error {
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", f.addr)
 	if err != nil {
-		return usage(fmt.Errorf("%w. --addr names another address", err))
+		return usage(fmt.Errorf("%w. --addr sets another address", err))
 	}
 	interrupts := a.interrupts()
 	fmt.Fprintf(a.err, "simulated model at http://%s/v1 – use it with: convene run --base-url http://%[1]s/v1 --model sim \"…\"\n", listener.Addr())

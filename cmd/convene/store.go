@@ -7,29 +7,66 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/events/sqlite"
 )
 
-// storePath is where the runs are kept.
+// storePath is where the runs are kept: the file that was named, else the one of the
+// configuration, else the nearest store, else a new one in the working directory.
 func (a *app) storePath() string {
-	switch {
-	case a.flags.store != "":
-		return a.flags.store
-	case a.env("CONVENE_STORE") != "":
-		return a.env("CONVENE_STORE")
+	if path := a.namedStore(); path != "" {
+		return path
 	}
-	return filepath.Join(".convene", "convene.db")
+	if path := a.config.Store(); path != "" {
+		return path
+	}
+	if path := nearestStore(); path != "" {
+		return path
+	}
+	return filepath.Join(storeDir, storeFile)
 }
 
-// openStore opens the store, and makes it where there is none. The caller closes it.
-func (a *app) openStore(ctx context.Context) (events.Log, error) {
-	log, err := sqlite.Open(ctx, a.storePath())
+// namedStore is the store that the user named, "" where nobody did.
+func (a *app) namedStore() string {
+	if a.flags.store != "" {
+		return a.flags.store
+	}
+	return a.env("CONVENE_STORE")
+}
+
+// openStore opens the store, and makes it where there is none: it then says where. The
+// caller closes it.
+func (a *app) openStore(ctx context.Context) (*sqlite.Log, error) {
+	path := a.storePath()
+	if a.namedStore() == "" && !filepath.IsAbs(path) && foreignStore() {
+		return nil, usage(fmt.Errorf("%s belongs to another user. Use a store of your own with --store; --store %s uses this one anyway", storeDir, path))
+	}
+	return a.openStoreAt(ctx, path)
+}
+
+func (a *app) openStoreAt(ctx context.Context, path string) (*sqlite.Log, error) {
+	_, missing := os.Stat(path)
+	log, err := sqlite.Open(ctx, path)
 	if err != nil {
 		return nil, usage(err)
 	}
+	log.OnLocked(func(waited time.Duration) {
+		a.say(fmt.Sprintf("another process has kept %s locked for %s: waiting for it", path, waited))
+	})
+	if errors.Is(missing, fs.ErrNotExist) {
+		a.say("runs are kept in " + absolute(path))
+	}
 	return log, nil
+}
+
+// absolute gives the whole path, for a reader who may be in another folder.
+func absolute(path string) string {
+	if whole, err := filepath.Abs(path); err == nil {
+		return whole
+	}
+	return path
 }
 
 // errNoStore is for a store that is not there, and that a command which only looks
@@ -37,16 +74,42 @@ func (a *app) openStore(ctx context.Context) (events.Log, error) {
 var errNoStore = errors.New("there are no runs yet")
 
 // existingStore opens the store if there is one.
-func (a *app) existingStore(ctx context.Context) (events.Log, error) {
+func (a *app) existingStore(ctx context.Context) (*sqlite.Log, error) {
 	path := a.storePath()
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return nil, usage(fmt.Errorf("%w: %s does not exist. `convene run` makes it, --store names another", errNoStore, path))
+		return nil, usage(fmt.Errorf("%w: %s does not exist. `convene run` creates it, --store names another", errNoStore, path))
 	}
 	return a.openStore(ctx)
 }
 
+// storeToRead opens the store if there is one, for a command that changes nothing: also
+// one that cannot be written, or that is damaged. The command's exit code tells the latter.
+func (a *app) storeToRead(ctx context.Context) (*sqlite.Log, error) {
+	log, err := a.existingStore(ctx)
+	if !errors.Is(err, sqlite.ErrReadOnly) && !errors.Is(err, sqlite.ErrDamaged) {
+		return log, err
+	}
+	log, readErr := sqlite.OpenReadOnly(ctx, a.storePath())
+	if readErr != nil {
+		return nil, usage(readErr)
+	}
+	a.damaged = log.Damage()
+	return log, nil
+}
+
+// storeToServe opens the store, or makes it where there is none. One that cannot be
+// written, or that is damaged, is shown.
+func (a *app) storeToServe(ctx context.Context) (*sqlite.Log, error) {
+	log, err := a.openStore(ctx)
+	if _, missing := os.Stat(a.storePath()); missing != nil || !errors.Is(err, sqlite.ErrReadOnly) && !errors.Is(err, sqlite.ErrDamaged) {
+		return log, err
+	}
+	a.say("runs are only shown, none can be started: " + err.Error())
+	return a.storeToRead(ctx)
+}
+
 // findRun gives the run with that id, or with the only id that begins so.
-func (a *app) findRun(ctx context.Context, log events.Log, idOrPrefix string) (events.RunSummary, error) {
+func (a *app) findRun(ctx context.Context, log events.Index, idOrPrefix string) (events.RunSummary, error) {
 	run, err := log.FindRun(ctx, events.LocalTenant, idOrPrefix)
 	switch {
 	case errors.Is(err, events.ErrNotFound):
@@ -55,7 +118,7 @@ func (a *app) findRun(ctx context.Context, log events.Log, idOrPrefix string) (e
 		}
 		return run, usage(fmt.Errorf("no run %q in %s. `convene runs` lists them", idOrPrefix, a.storePath()))
 	case errors.Is(err, events.ErrAmbiguous):
-		return run, usage(fmt.Errorf("more than one run begins with %q. Give more of its id; `convene runs` lists them", idOrPrefix))
+		return run, usage(fmt.Errorf("more than one run begins with %q. Give more characters of its id; `convene runs` lists them", idOrPrefix))
 	}
 	return run, err
 }
@@ -70,5 +133,5 @@ func notARun(b events.BatchSummary) error {
 	if b.Rows > 0 {
 		rows = fmt.Sprintf(" of %d", b.Rows)
 	}
-	return fmt.Errorf("%s%d%s rows done. `convene serve --open` shows it with its runs, and the command that began it goes on with it", what, b.Done, rows)
+	return fmt.Errorf("%s%d%s rows done. `convene serve --open` shows it with its runs; the command that started it continues it", what, b.Done, rows)
 }

@@ -17,7 +17,7 @@ import (
 func newTeamCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "team",
-		Short: "Write, check and show team files",
+		Short: "Create, check, show and test team files",
 		Args:  unknownCommand,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -28,7 +28,7 @@ func newTeamCommand(a *app) *cobra.Command {
 func newTeamInitCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "init [FILE]",
-		Short: "Write a commented team file to start from (default team.yaml); never overwrites",
+		Short: "Write a commented team file to start from (default team.yaml); never overwrites a file",
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			path := "team.yaml"
@@ -64,17 +64,20 @@ func (a *app) teamInit(path string) error {
 func newTeamCheckCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "check FILE…",
-		Short: "Tell every problem of team files, with line and column",
+		Short: "Report every problem in team files, with line and column",
 		Args:  cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			var problems error
 			for _, path := range args {
 				t, err := team.Load(path)
+				if err == nil {
+					err = t.CheckTools(nil) // convene itself offers none
+				}
 				if err != nil {
 					problems = errors.Join(problems, err)
 					continue
 				}
-				fmt.Fprintf(a.out, "%s: team %s with %d specialists is fine\n", path, t.Name, len(t.Specialists))
+				fmt.Fprintf(a.out, "%s: team %s with %d specialists is valid\n", path, t.Name, len(t.Specialists))
 			}
 			return usage(problems)
 		},
@@ -85,9 +88,9 @@ func newTeamShowCommand(a *app) *cobra.Command {
 	var prompts bool
 	c := &cobra.Command{
 		Use:   "show [NAME | FILE]",
-		Short: "Show a team: specialists, document, and every bound with its default",
-		Long: `Show a team: its specialists, its document, and every bound with its default and the
-reason for it. Without an argument the built-in teams are listed.`,
+		Short: "Show a team: specialists, document, and every limit with its default",
+		Long: `Show a team: its specialists, its document, and every limit with its default and the
+reason for it. Without an argument, list the built-in teams.`,
 		Args:      cobra.MaximumNArgs(1),
 		ValidArgs: team.BuiltinNames(),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -101,7 +104,7 @@ reason for it. Without an argument the built-in teams are listed.`,
 			return a.printLines(termview.Team(t, prompts, a.theme(a.out), width(a.out)))
 		},
 	}
-	c.Flags().BoolVar(&prompts, "prompts", false, "with the prompts")
+	c.Flags().BoolVar(&prompts, "prompts", false, "include the prompts")
 	return c
 }
 
@@ -115,6 +118,6 @@ func (a *app) teamList() error {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(a.out, "\nconvene team show NAME tells more; a run that names no team has %s\n", team.DefaultName)
+	_, err := fmt.Fprintf(a.out, "\nconvene team show NAME shows the details; a run that names no team uses %s\n", team.DefaultName)
 	return err
 }

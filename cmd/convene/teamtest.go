@@ -10,15 +10,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/convene-run/convene/batch"
+	"github.com/convene-run/convene/batch/cases"
 	"github.com/convene-run/convene/cmd/internal/termview"
 	"github.com/convene-run/convene/runner"
-	"github.com/convene-run/convene/team"
 )
 
 // teamTestFlags are those of `convene team test`.
 type teamTestFlags struct {
 	model, baseURL string
 	concurrency    int
+	tune           tuneFlags
 	traffic        trafficFlags
 }
 
@@ -28,7 +29,7 @@ func newTeamTestCommand(a *app) *cobra.Command {
 		Use:   "test FILE CASES.jsonl",
 		Short: "Run cases through a team and compare the results with what is expected",
 		Long: `Run cases through a team and compare the results with what is expected. CASES has one
-JSON object a line, with "request", as wanted "name" and "vars", and "expect":
+JSON object per line, with "request", optionally "name" and "vars", and "expect":
 
   status        completed, unless said otherwise
   contains      texts that answer or document have; lacks: texts that neither has
@@ -36,23 +37,31 @@ JSON object a line, with "request", as wanted "name" and "vars", and "expect":
   schema        JSON Schema of an answer that is JSON
   min_tasks, max_tasks, specialists (each has finished a task), max_cost_usd
 
---record keeps the models' replies; with --replay the cases then run without a model.
-Exit codes: 0 all cases passed, 1 some failed, 2 wrong usage, 130 interrupted.`,
+--record saves the models' replies; with --replay the cases then run without a model.
+Exit codes: 0 all cases passed, 1 some failed, 2 wrong usage, 6 an endpoint was
+unavailable for ten minutes or refused the key, 130 interrupted.`,
 		Example: `  convene team test team.yaml cases.jsonl --model openai/gpt-5-mini --record cases.traffic
   convene team test team.yaml cases.jsonl --replay cases.traffic`,
 		Args: cobra.ExactArgs(2),
-		RunE: func(c *cobra.Command, args []string) error { return a.teamTest(c.Context(), args[0], args[1], &f) },
+		RunE: func(c *cobra.Command, args []string) error { return a.teamTest(c, args[0], args[1], &f) },
 	}
 	f.traffic.register(c)
+	f.tune.register(c)
 	flags := c.Flags()
-	flags.StringVar(&f.model, "model", "", "model for every agent, as provider/name (default the team's, or CONVENE_MODEL)")
+	a.flags.limits.register(flags)
+	flags.StringVar(&f.model, "model", "", "model for every agent, as provider/name, instead of the team's models and fallbacks; a comma-separated list is tried in order (default: the team's, CONVENE_MODEL, or the configuration's)")
 	flags.StringVar(&f.baseURL, "base-url", "", "OpenAI-compatible endpoint, such as http://localhost:8080/v1 (or OPENAI_BASE_URL)")
-	flags.IntVar(&f.concurrency, "concurrency", 4, "cases under way at once, at most")
+	flags.IntVar(&f.concurrency, "concurrency", 4, "maximum number of cases in progress at once")
 	return c
 }
 
-func (a *app) teamTest(ctx context.Context, teamFile, casesFile string, f *teamTestFlags) (err error) {
-	t, err := team.Resolve(teamFile)
+func (a *app) teamTest(c *cobra.Command, teamFile, casesFile string, f *teamTestFlags) (err error) {
+	ctx := c.Context()
+	teams, err := f.tune.teams(c)
+	if err != nil {
+		return usage(err)
+	}
+	t, err := teams(teamFile)
 	if err != nil {
 		return usage(err)
 	}
@@ -60,7 +69,7 @@ func (a *app) teamTest(ctx context.Context, teamFile, casesFile string, f *teamT
 	if err != nil {
 		return usage(err)
 	}
-	traffic, err := f.traffic.open(a.models(f.baseURL))
+	traffic, err := f.traffic.open(a, a.models(f.baseURL))
 	if err != nil {
 		return usage(err)
 	}
@@ -77,20 +86,23 @@ func (a *app) teamTest(ctx context.Context, teamFile, casesFile string, f *teamT
 	if err != nil {
 		return err
 	}
-	b, err := batch.New(batch.Config{Runner: r, Team: t, Model: f.model, Concurrency: f.concurrency, Total: len(cases), Input: casesFile})
+	b, err := batch.New(batch.Config{
+		Runner: r, Team: t, Model: f.model, Concurrency: f.concurrency, Total: len(cases), Input: casesFile,
+		MaxWait: runner.DefaultMaxWait, // somebody waits for the verdict
+	})
 	if err != nil {
 		return usage(err)
 	}
 	return a.runCases(ctx, b, cases)
 }
 
-func readCases(path string) ([]*batch.Case, error) {
+func readCases(path string) ([]*cases.Case, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = file.Close() }()
-	cases, err := batch.ReadCases(file)
+	cases, err := cases.Read(file)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -98,7 +110,7 @@ func readCases(path string) ([]*batch.Case, error) {
 }
 
 // runCases runs the cases and reports each as it ends.
-func (a *app) runCases(ctx context.Context, b *batch.Batch, cases []*batch.Case) error {
+func (a *app) runCases(ctx context.Context, b *batch.Batch, cases []*cases.Case) error {
 	ended, interrupts := make(chan struct{}), a.interrupts()
 	var watching sync.WaitGroup
 	interrupted := false
@@ -130,9 +142,11 @@ func (a *app) runCases(ctx context.Context, b *batch.Batch, cases []*batch.Case)
 		return err
 	}
 	fmt.Fprintf(a.err, "%d cases: %d passed, %d failed · %s\n", report.Rows, report.Rows-failed, failed, termview.Money(report.CostUSD))
-	switch {
+	switch stop := report.Stop; {
 	case interrupted:
 		return &exitError{code: exitInterrupted}
+	case stop != nil && stop.Kind == batch.StopEndpoint:
+		return &exitError{exitAway, fmt.Errorf("%s: %d cases could not be run", stop.Message, report.Left)}
 	case failed > 0 || report.Left > 0:
 		return &exitError{code: exitFailed}
 	}

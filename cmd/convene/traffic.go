@@ -9,9 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/convene-run/convene/agent"
+	"github.com/convene-run/convene/internal/loop"
+	"github.com/convene-run/convene/internal/sim"
 	"github.com/convene-run/convene/llm"
-	"github.com/convene-run/convene/llm/llmtest"
+	"github.com/convene-run/convene/llm/recording"
 	"github.com/convene-run/convene/runner"
 )
 
@@ -22,9 +23,9 @@ type trafficFlags struct {
 
 func (f *trafficFlags) register(c *cobra.Command) {
 	flags := c.Flags()
-	flags.StringVar(&f.cache, "cache", "", "directory that keeps replies: an equal request is answered from there, for nothing")
+	flags.StringVar(&f.cache, "cache", "", "directory for cached replies: an identical request is answered from it at no cost")
 	flags.StringVar(&f.record, "record", "", "write every request and reply to this file, for --replay")
-	flags.StringVar(&f.replay, "replay", "", "answer from a file of --record, without a model; a request it lacks fails")
+	flags.StringVar(&f.replay, "replay", "", "answer from a file written by --record, without a model; a request missing from it fails")
 	c.MarkFlagsMutuallyExclusive("record", "replay")
 	c.MarkFlagsMutuallyExclusive("cache", "replay")
 }
@@ -34,13 +35,13 @@ type traffic struct {
 	// models are to be asked instead of others; caller makes the calls, nil for the
 	// ordinary one.
 	models   runner.Models
-	caller   agent.Caller
+	caller   loop.Caller
 	cache    *llm.Cache
 	recorder *recordingModels
 }
 
 // open puts what the flags say between the agents and the models. The caller closes it.
-func (f *trafficFlags) open(models runner.Models) (*traffic, error) {
+func (f *trafficFlags) open(a *app, models runner.Models) (*traffic, error) {
 	t := &traffic{models: models}
 	var err error
 	switch {
@@ -51,10 +52,15 @@ func (f *trafficFlags) open(models runner.Models) (*traffic, error) {
 			t.models = t.recorder
 		}
 	}
-	if err == nil && f.cache != "" {
-		t.cache, err = llm.NewCache(f.cache, &llm.Caller{})
-		t.caller = t.cache
+	if err != nil || f.cache == "" {
+		return t, err
 	}
+	table, err := a.prices()
+	if err != nil {
+		return nil, err
+	}
+	t.cache, err = llm.NewCache(f.cache, &llm.Caller{Prices: table})
+	t.caller = t.cache
 	return t, err
 }
 
@@ -62,7 +68,7 @@ func (f *trafficFlags) open(models runner.Models) (*traffic, error) {
 func (t *traffic) close(a *app) error {
 	if t.cache != nil {
 		hits, misses := t.cache.Counts()
-		fmt.Fprintf(a.err, "cache: %d calls answered from it, %d made\n", hits, misses)
+		fmt.Fprintf(a.err, "cache: %d calls answered from it, %d sent\n", hits, misses)
 	}
 	if t.recorder != nil {
 		return t.recorder.close()
@@ -77,7 +83,7 @@ type recordingModels struct {
 
 	mu        sync.Mutex // guards what follows
 	endpoints map[*llm.Endpoint]*llm.Endpoint
-	recorders []*llmtest.Recorder
+	recorders []*recording.Recorder
 }
 
 func newRecording(path string, models runner.Models) (*recordingModels, error) {
@@ -91,23 +97,37 @@ func newRecording(path string, models runner.Models) (*recordingModels, error) {
 // Resolve implements [runner.Models].
 func (m *recordingModels) Resolve(specs ...string) (llm.Route, error) {
 	route, err := m.models.Resolve(specs...)
-	if err != nil {
-		return nil, err
+	return m.recorded(route), err
+}
+
+// ResolveAt implements [runner.LoggedModels].
+func (m *recordingModels) ResolveAt(logged []llm.LoggedTarget, specs ...string) (llm.Route, error) {
+	models, ok := m.models.(runner.LoggedModels)
+	if !ok {
+		return m.Resolve(specs...)
 	}
+	route, err := models.ResolveAt(logged, specs...)
+	return m.recorded(route), err
+}
+
+// recorded is the route with a recorder before every endpoint.
+func (m *recordingModels) recorded(route llm.Route) llm.Route {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	recorded := make(llm.Route, len(route))
+	targets := make(llm.Route, len(route))
 	for i, target := range route {
 		e := m.endpoints[target.Endpoint]
 		if e == nil {
-			recorder := llmtest.Record(target.Endpoint.Client, m.file)
-			e = &llm.Endpoint{Name: target.Endpoint.Name, Client: recorder, Limiter: target.Endpoint.Limiter}
+			recorder := recording.Record(target.Endpoint.Client, m.file)
+			recorded := *target.Endpoint
+			recorded.Client = recorder
+			e = &recorded
 			m.endpoints[target.Endpoint] = e
 			m.recorders = append(m.recorders, recorder)
 		}
-		recorded[i] = llm.Target{Endpoint: e, Model: target.Model}
+		targets[i] = llm.Target{Endpoint: e, Model: target.Model}
 	}
-	return recorded, nil
+	return targets
 }
 
 func (m *recordingModels) close() error {
@@ -120,9 +140,9 @@ func (m *recordingModels) close() error {
 
 // replayedModels answers every model from a recording.
 type replayedModels struct {
-	player  *llmtest.Player
+	player  *recording.Player
 	path    string
-	sources []llmtest.Source
+	sources []recording.Source
 }
 
 func openReplay(path string) (*replayedModels, error) {
@@ -131,7 +151,7 @@ func openReplay(path string) (*replayedModels, error) {
 		return nil, fmt.Errorf("--replay: %w", err)
 	}
 	defer func() { _ = file.Close() }()
-	player, err := llmtest.Replay(file)
+	player, err := recording.Replay(file)
 	if err != nil {
 		return nil, fmt.Errorf("--replay %s: %w", path, err)
 	}
@@ -155,9 +175,9 @@ func (m *replayedModels) Resolve(specs ...string) (llm.Route, error) {
 			}
 		}
 		if !found {
-			return nil, fmt.Errorf("--replay %s has nothing of model %q", m.path, spec)
+			return nil, fmt.Errorf("--replay %s has nothing for model %q", m.path, spec)
 		}
-		route = append(route, llm.Target{Endpoint: &llm.Endpoint{Name: source.Provider, Client: m.player}, Model: source.Model})
+		route = append(route, llm.Target{Endpoint: &llm.Endpoint{Name: source.Provider, Simulated: source.Provider == sim.Provider, Client: m.player}, Model: source.Model})
 	}
 	return route, nil
 }

@@ -78,7 +78,7 @@ func (v *liveView) close() error {
 var doings = map[agent.Phase]termview.Doing{
 	agent.PhaseQueued: termview.DoingQueued, agent.PhaseWaiting: termview.DoingWaiting,
 	agent.PhaseThinking: termview.DoingThinking, agent.PhaseWriting: termview.DoingWriting,
-	agent.PhaseRetrying: termview.DoingRetrying, agent.PhaseTools: termview.DoingTools,
+	agent.PhaseRetrying: termview.DoingRetrying, agent.PhaseAway: termview.DoingAway, agent.PhaseTools: termview.DoingTools,
 }
 
 // activities puts what the agents do into the words of the view. An agent that was
@@ -97,7 +97,7 @@ func activities(run *thread.Run, lives []*agent.Live, slow map[events.DispatchID
 		active = append(active, termview.Activity{
 			Name: live.DisplayName, Doing: doing, Since: state.Since,
 			Text: state.Tail, InCall: state.InCall, Slow: slow[live.Dispatch].After(state.Heard),
-			RetryAt: state.RetryAt, Reason: shortReason(state.RetryReason),
+			RetryAt: state.RetryAt, Reason: shortReason(state.RetryReason), GiveUpAt: state.GiveUpAt,
 		})
 	}
 	return active
@@ -128,7 +128,7 @@ type plainView struct {
 }
 
 func (v *plainView) line(run *thread.Run, now time.Time, text string) error {
-	_, err := fmt.Fprintf(v.out, "%5s  %s\n", termview.Duration(termview.Elapsed(run, now)), text)
+	_, err := fmt.Fprintf(v.out, "%5s  %s\n", termview.Duration(run.DrivenUntil(now)), text)
 	return err
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/runner"
+	"github.com/convene-run/convene/steer"
 	"github.com/convene-run/convene/web"
 )
 
@@ -23,14 +24,14 @@ type watchFlags struct {
 func (f *watchFlags) register(c *cobra.Command, what string) {
 	flags := c.Flags()
 	flags.BoolVar(&f.open, "open", false, "open the "+what+"'s dashboard in a browser")
-	flags.StringVar(&f.address, "dashboard", "", "serve the "+what+"'s dashboard at this address of this machine, such as "+defaultDashboard)
-	flags.BoolVar(&f.linger, "linger", false, "keep the dashboard when the "+what+" has ended, until ^C")
+	flags.StringVar(&f.address, "dashboard", "", "serve the "+what+"'s dashboard at this local address, such as "+defaultDashboard)
+	flags.BoolVar(&f.linger, "linger", false, "keep serving the dashboard after the "+what+" has ended, until ^C")
 }
 
 // registerFile adds the flags for what is over already.
 func (f *watchFlags) registerFile(c *cobra.Command) {
-	c.Flags().BoolVar(&f.open, "open", false, "open the run's dashboard in a browser, until ^C; with --speed it plays")
-	c.Flags().StringVar(&f.address, "dashboard", "", "serve the run's dashboard at this address of this machine, such as "+defaultDashboard)
+	c.Flags().BoolVar(&f.open, "open", false, "open the run's dashboard in a browser, until ^C; --speed plays the run")
+	c.Flags().StringVar(&f.address, "dashboard", "", "serve the run's dashboard at this local address, such as "+defaultDashboard)
 }
 
 // dashboardFlag chooses the address of a run's or a batch's dashboard.
@@ -39,26 +40,27 @@ const dashboardFlag = "--dashboard"
 // check refuses what would do nothing.
 func (f *watchFlags) check() error {
 	if f.linger && !f.wanted() {
-		return errors.New("--linger keeps a dashboard: say --open or --dashboard too")
+		return errors.New("--linger needs a dashboard: add --open or --dashboard")
 	}
 	return nil
 }
 
 func (f *watchFlags) wanted() bool { return f.open || f.address != "" }
 
-// watched is the dashboard beside a run or a batch; nil does nothing.
-type watched struct {
+// companion is the dashboard beside a run or a batch; nil does nothing.
+type companion struct {
 	app   *app
 	flags watchFlags
-	runs  *webRuns
-	dash  *dashboard
+	// runner drives what is shown, and what is started from the page.
+	runner *runner.Runner
+	dash   *dashboard
 }
 
 // watch serves the dashboard, before anything has started.
-func (d *driver) watch(r *runner.Runner) (*watched, error) {
-	w := &watched{app: d.app, flags: d.flags.watch, runs: newWebRuns(r)}
+func (d *driver) watch(r *runner.Runner) (*companion, error) {
+	w := &companion{app: d.app, flags: d.flags.watch, runner: r}
 	var err error
-	w.dash, err = d.app.dashboard(web.Config{Log: d.log, Runs: w.runs, Address: w.flags.where(), Logger: d.app.requestLog(d.level)}, dashboardFlag)
+	w.dash, err = d.app.dashboard(web.Config{Log: d.log, Runs: steer.New(steer.Config{Runner: r}), Address: w.flags.where(), Logger: d.app.requestLog(d.level)}, dashboardFlag)
 	if err != nil {
 		return nil, usage(err)
 	}
@@ -66,16 +68,15 @@ func (d *driver) watch(r *runner.Runner) (*watched, error) {
 }
 
 // add shows a run that has started.
-func (w *watched) add(run *runner.Run) error {
+func (w *companion) add(run *runner.Run) error {
 	if w == nil {
 		return nil
 	}
-	w.runs.add(run)
 	return w.dash.announce(w.flags.open, "#/runs/"+string(run.ID()))
 }
 
 // announce shows a batch that has started.
-func (w *watched) announce(id events.BatchID) error {
+func (w *companion) announce(id events.BatchID) error {
 	if w == nil {
 		return nil
 	}
@@ -86,7 +87,7 @@ func (w *watched) announce(id events.BatchID) error {
 const stays = "the dashboard stays until ^C"
 
 // linger waits until the person who watches has seen enough, if that is wanted.
-func (w *watched) linger() {
+func (w *companion) linger() {
 	if w == nil || !w.flags.linger {
 		return
 	}
@@ -95,12 +96,13 @@ func (w *watched) linger() {
 }
 
 // stop parks what was started from the page, and ends the serving.
-func (w *watched) stop() error {
+func (w *companion) stop() error {
 	if w == nil {
 		return nil
 	}
-	w.runs.park(drainTime)
-	return w.dash.stop()
+	draining, done := context.WithTimeout(context.Background(), drainTime)
+	defer done()
+	return errors.Join(w.runner.Shutdown(draining), w.dash.stop())
 }
 
 // where is the address to serve: any free port unless one was chosen.

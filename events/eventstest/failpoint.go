@@ -40,7 +40,7 @@ func NewFailpoint(log events.Log, hook func(Point) error) *Failpoint {
 }
 
 // FailAt gives a hook that returns err at one point and at every later one: a
-// store that breaks does not mend itself.
+// store that breaks does not repair itself.
 func FailAt(point Point, err error) func(Point) error {
 	return func(p Point) error {
 		if p.Append > point.Append || p == point {

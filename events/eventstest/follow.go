@@ -62,6 +62,68 @@ func testReadEncoded(t *testing.T, f *fixture) {
 	require.Equal(t, encoded[1:4], page)
 }
 
+func testReadKinds(t *testing.T, f *fixture) {
+	w := f.begin()
+	const rounds = 400 // more than a page
+	var want []events.Seq
+	for i := range rounds {
+		w.add(warning("event %d", i), events.UserMessage{Content: "said"}, events.Warning{Code: "x", Message: `,"type":"user_message"`})
+		want = append(want, w.last-1)
+	}
+	seqs := func(after events.Seq, limit int, kinds ...events.Kind) (seqs []events.Seq) {
+		t.Helper()
+		envs, err := f.Read(f.ctx, w.key, after, limit, kinds...)
+		require.NoError(t, err)
+		encoded, err := f.ReadEncoded(f.ctx, w.key, after, limit, kinds...)
+		require.NoError(t, err)
+		require.Len(t, encoded, len(envs))
+		for i, env := range envs {
+			require.Contains(t, kinds, env.Data.Kind())
+			require.Equal(t, env.Seq, encoded[i].Seq)
+			seqs = append(seqs, env.Seq)
+		}
+		return seqs
+	}
+	require.Equal(t, want, seqs(0, 0, events.KindUserMessage))
+	require.Equal(t, want[:7], seqs(0, 7, events.KindUserMessage))
+	require.Equal(t, want[rounds-1:], seqs(want[rounds-2], 7, events.KindUserMessage))
+	require.Equal(t, append([]events.Seq{1}, want...), seqs(0, 0, events.KindWorkflowStarted, events.KindUserMessage))
+	require.Empty(t, seqs(0, 0, events.KindFinalAnswer))
+	require.Empty(t, seqs(w.last, 0, events.KindUserMessage))
+	none, err := f.Read(f.ctx, newKey(), 0, 0, events.KindUserMessage)
+	require.NoError(t, err)
+	require.Empty(t, none, "a thread that does not exist")
+}
+
+func testWaitKinds(t *testing.T, f *fixture) {
+	w := f.begin()
+	require.NoError(t, f.Wait(f.ctx, w.key, 0, events.KindWorkflowStarted), "what is there already")
+	woken := make(chan error, 1)
+	wait := func(after events.Seq) {
+		go func() { woken <- f.Wait(f.ctx, w.key, after, events.KindUserMessage, events.KindCancelRequested) }()
+	}
+	wait(0)
+	f.sleepsOn(woken)
+	w.add(warning("something else"))
+	f.sleepsOn(woken)
+	_, err := f.Post(f.ctx, w.key, events.Envelope{Run: w.run, Data: events.CancelRequested{}})
+	require.NoError(t, err)
+	require.NoError(t, f.receive(woken))
+	require.NoError(t, f.Wait(f.ctx, w.key, 0, events.KindCancelRequested), "behind others")
+	w.last++
+
+	wait(w.last)
+	w.add(warning("something else"), events.UserMessage{Content: "said"}, warning("more"))
+	require.NoError(t, f.receive(woken), "among others")
+
+	w.add(events.WorkflowFinished{Status: events.StatusCompleted})
+	wait(w.last)
+	f.sleepsOn(woken)
+	require.NoError(t, f.Release(f.ctx, w.key, w.epoch))
+	require.NoError(t, f.Remove(f.ctx, w.key))
+	require.ErrorIs(t, f.receive(woken), events.ErrNotFound)
+}
+
 func testWait(t *testing.T, f *fixture) {
 	w := f.begin()
 	require.NoError(t, f.Wait(f.ctx, w.key, 0), "what is there already")
@@ -159,9 +221,9 @@ type countingLog struct {
 	reads int
 }
 
-func (c *countingLog) Read(ctx context.Context, key events.ThreadKey, after events.Seq, limit int) ([]events.Envelope, error) {
+func (c *countingLog) Read(ctx context.Context, key events.ThreadKey, after events.Seq, limit int, kinds ...events.Kind) ([]events.Envelope, error) {
 	c.reads++
-	return c.Log.Read(ctx, key, after, limit)
+	return c.Log.Read(ctx, key, after, limit, kinds...)
 }
 
 func testTail(t *testing.T, f *fixture) {

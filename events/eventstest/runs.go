@@ -179,6 +179,8 @@ func testFindRun(t *testing.T, f *fixture) {
 	twin.add(events.WorkflowStarted{})
 	_, err := f.FindRun(f.ctx, events.LocalTenant, "abd")
 	require.ErrorIs(t, err, events.ErrAmbiguous, "the same id in two threads")
+	_, err = f.FindRun(f.ctx, "", "abcd")
+	require.ErrorIs(t, err, events.ErrNotFound, "no tenant is none, not all")
 }
 
 func testRunsOfThread(t *testing.T, f *fixture) {
@@ -200,6 +202,35 @@ func testRunsOfThread(t *testing.T, f *fixture) {
 	require.Equal(t, []events.RunSummary{rebuild(t, envs[3:], second), rebuild(t, envs, first)}, runs)
 	require.Equal(t, events.Seq(4), runs[0].FirstSeq)
 	require.Equal(t, w.last, runs[0].LastSeq)
+}
+
+func testLast(t *testing.T, f *fixture) {
+	tip := func(key events.ThreadKey) events.Tip {
+		t.Helper()
+		tip, err := f.Last(f.ctx, key)
+		require.NoError(t, err)
+		return tip
+	}
+	w := f.claim(newKey())
+	require.Zero(t, tip(newKey()), "a thread that there is not")
+	require.Zero(t, tip(w.key), "a thread without events")
+	earlier := newRun() // whose clock is behind, or that was named by somebody
+	w.run = newRun()
+	w.add(events.WorkflowStarted{}, warning("more"))
+	require.Equal(t, events.Tip{Seq: 2, Run: w.run}, tip(w.key))
+	w.add(events.WorkflowFinished{Status: events.StatusCompleted})
+	w.run = earlier
+	w.add(events.WorkflowStarted{})
+	require.Equal(t, events.Tip{Seq: 4, Run: earlier}, tip(w.key), "by its place, not by its id")
+	_, err := f.Post(f.ctx, w.key, events.Envelope{Run: earlier, Data: events.CancelRequested{}})
+	require.NoError(t, err)
+	require.Equal(t, events.Tip{Seq: 5, Run: earlier}, tip(w.key))
+
+	require.Zero(t, tip(events.ThreadKey{Tenant: "other", Thread: w.key.Thread}))
+	batch := f.claim(newKey())
+	batch.run = ""
+	batch.add(events.BatchStarted{})
+	require.Equal(t, events.Tip{Seq: 1}, tip(batch.key))
 }
 
 func testClosed(t *testing.T, f *fixture) {
@@ -229,11 +260,13 @@ func (f *fixture) everything(ctx context.Context, w *writer) map[string]error {
 	errs["release"] = f.Release(ctx, w.key, w.epoch)
 	_, errs["read"] = f.Read(ctx, w.key, 0, 0)
 	_, errs["read encoded"] = f.ReadEncoded(ctx, w.key, 0, 0)
+	_, errs["last"] = f.Last(ctx, w.key)
 	errs["wait"] = f.Wait(ctx, w.key, 0)
 	_, errs["runs"] = f.Runs(ctx, events.RunQuery{})
 	_, errs["find run"] = f.FindRun(ctx, w.key.Tenant, string(w.run))
 	_, errs["batches"] = f.Batches(ctx, events.BatchQuery{})
 	_, errs["find batch"] = f.FindBatch(ctx, w.key.Tenant, string(w.key.Thread))
+	errs["remove"] = f.Remove(ctx, w.key)
 	_, _, errs["holder"] = f.Holder(ctx, w.key)
 	for _, err := range f.Tail(ctx, events.TailFilter{}, "") {
 		errs["tail"] = err

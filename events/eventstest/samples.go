@@ -11,7 +11,7 @@ import (
 func Samples() map[events.Kind]events.Event {
 	cost := 0.0125
 	figures := events.BatchFigures{
-		Done: 40, Completed: 30, Degraded: 6, Failed: 4, Running: 16, Tokens: 81000, CostUSD: &cost,
+		Done: 40, Completed: 30, Degraded: 6, Failed: 4, Running: 16, Tokens: 81000, CostUSD: &cost, UncachedInputShare: 0.38,
 		ElapsedMS: 61000, RowsPerSecond: 0.65, LeftMS: 92000, ProjectedUSD: 0.031,
 		Causes: []events.BatchCause{{
 			Code: "rate_limit", Status: events.StatusFailed, Count: 3, Row: "q-3", Run: "019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4a5c", Message: "429 <slow down>",
@@ -22,21 +22,26 @@ func Samples() map[events.Kind]events.Event {
 		Limiters: []events.BatchLimiter{{
 			Endpoint: "openai", Limit: 32, InFlight: 31, Waiting: 5, RequestsPerMinute: 600, TokensPerMinute: 90000, HeldBackMS: 1500,
 		}},
+		Outages: []events.BatchOutage{{
+			Endpoint: "https://host/v1", Code: "server", Message: "openai at https://host/v1: server: HTTP 503", Rows: 9, AwayMS: 12000,
+		}},
+		Held: 3,
 	}
 	extra := json.RawMessage(`{"thought_signature":"c2ln"}`)
 	ref := events.CallRef{
 		ModelCall: "f.2", Index: 1, CallID: "call_7", Arguments: `{"task_ids":[1,2]}`, Extra: extra,
 		Early: &events.Early{Text: "I ask the <food> expert", Reasoning: "she knows", Extra: extra},
 	}
-	task := events.Task{ID: 1, Text: "Find breakfast places in 京都", AssignedTo: "food", Finished: true}
+	task := events.Task{ID: 1, Text: "Find breakfast places in 京都", AssignedTo: "food", Finished: true, Declined: "no sources", Replaces: []events.TaskID{2}}
+	lost := &events.Spent{Usage: events.Usage{InputTokens: 1200, CachedInputTokens: 1000, OutputTokens: 8, CacheWriteInputTokens: 100, CacheWrite1hInputTokens: 50, ReasoningTokens: 2, Estimated: true}, CostUSD: &cost}
 	failed := events.FailedCall{
-		ModelCall: "d3.1", EarlierAttempts: 6,
+		ModelCall: "d3.1", EarlierAttempts: 6, Lost: lost,
 		Attempts: []events.FailedAttempt{{
 			StartMS: 12, RanMS: 250, WaitMS: 900, Error: "rate_limited", Status: 429, Message: "slow down", Model: "big",
-			Usage: &events.Usage{InputTokens: 1200, CachedInputTokens: 1000, OutputTokens: 8, ReasoningTokens: 2, Estimated: true},
+			Usage: &lost.Usage, CostUSD: &cost,
 		}},
 	}
-	usage := events.Usage{InputTokens: 1200, CachedInputTokens: 1000, OutputTokens: 80, ReasoningTokens: 20, Estimated: true}
+	usage := events.Usage{InputTokens: 1200, CachedInputTokens: 1000, OutputTokens: 80, CacheWriteInputTokens: 100, CacheWrite1hInputTokens: 50, ReasoningTokens: 20, Estimated: true}
 	list := []events.Event{
 		events.WorkflowStarted{
 			Message: "Plan three days in Kyoto for two & a dog", Prompt: "Plan three days in Kyoto for two & a dog\n\nfile: notes.txt", Team: "trip",
@@ -47,6 +52,7 @@ func Samples() map[events.Kind]events.Event {
 			Simulated:     true,
 			Batch:         &events.BatchRow{Batch: "0c1d2e3f-4a5b-4c6d-8e7f-8091a2b3c4d5", Row: "q-17", Index: 16, Attempt: 1},
 			BinaryVersion: "1.0.0",
+			Continues:     "019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4b00", TasksBefore: 5, FinishedBefore: 3, Follows: "019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4b01", MessageID: "m-17",
 			ForkedFrom: &events.ForkOrigin{
 				Run: "019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4a00", Thread: "7b2c5a60-93f0-4d7e-8f43-8c1a0c1f3e00", Seq: 17, Model: "small", Instruction: "Keep it cheap",
 			},
@@ -63,7 +69,11 @@ func Samples() map[events.Kind]events.Event {
 		events.Error{Message: "the endpoint refuses the key", Code: "authentication", FailedCall: failed},
 		events.CancelRequested{Reason: "changed my mind"},
 		events.RunCancelled{Reason: "changed my mind"},
-		events.RunSuspended{Reason: "interrupted", DrivenMS: 500},
+		events.RunSuspended{Reason: "openai at https://host/v1: unreachable: connection refused", Code: "unreachable", Endpoint: "https://host/v1", AwaitingInput: true, DrivenMS: 5000},
+		events.OutageBegan{
+			Endpoint: "https://host/v1", Code: "unreachable", Message: "openai at https://host/v1: unreachable: connection refused", MaxWaitMS: 600000,
+		},
+		events.OutageEnded{WaitedMS: 61000},
 		events.RunResumed{Owner: "laptop pid 4711", BinaryVersion: "1.0.0"},
 		events.TasksCreated{Tasks: []events.Task{task}},
 		events.TaskUpdated{Task: task, AutoCompleted: true},
@@ -88,19 +98,36 @@ func Samples() map[events.Kind]events.Event {
 				Text: "I ask", Reasoning: "she knows", Extra: extra, FinishReason: events.FinishToolCalls,
 				ToolCalls: []events.ToolCall{{ID: "call_7", Name: "call_food", Arguments: `{"task_ids":[1]`, Extra: extra}},
 			},
-			Usage: usage, CostUSD: &cost, QueuedMS: 12, RetriedMS: 900, FirstTokenMS: 340, TotalMS: 2100, Attempts: 2,
+			Usage: usage, Tier: "flex", CostUSD: &cost, QueuedMS: 12, RetriedMS: 900, FirstTokenMS: 340, TotalMS: 2100, Attempts: 2,
 			Retries: []events.FailedAttempt{{
 				StartMS: 12, RanMS: 250, WaitMS: 900, Error: "rate_limited", Status: 429, Message: "slow down", Model: "big",
-				Usage: &events.Usage{InputTokens: 1200, CachedInputTokens: 1000, OutputTokens: 8, ReasoningTokens: 2, Estimated: true},
+				Usage: &lost.Usage, CostUSD: &cost,
 			}},
-			Interrupted: true, Purpose: "compact",
+			Lost: lost, API: events.APIResponses, Interrupted: true, KeptDropped: true, Purpose: "compact",
 		},
+		events.ModelCallFailed{FailedCall: failed},
 		events.ToolStarted{Tool: "search", Effect: events.EffectIdempotent, CallRef: ref},
 		events.ToolCallDone{
 			Agent: "food", Tool: "read_document", Result: "[3] Nishiki", Phase: "complete", Failed: true, ShownEntries: []events.EntryID{3}, CallRef: ref,
+			Parts: []events.Part{{
+				Type: events.PartImage, Text: "[3] Nishiki", MediaType: "image/png", Bytes: []byte("\x89PNG"), Name: "stalls.png", SHA256: "9f86d081", SizeBytes: 4,
+			}},
 		},
-		events.UserMessage{Content: "wrap up", Synthetic: true, Reason: "the turns are used up"},
-		events.HistoryCompacted{ThroughTurn: "f.9", Summary: "So far: …"},
+		events.UserMessage{
+			Content: "wrap up", Synthetic: true, Reason: "the turns are used up", MessageID: "m-17", UserID: "ann", ChannelType: "web", ChannelID: "c-4",
+			Metadata: json.RawMessage(`{"intent":"billing"}`),
+		},
+		events.MessageRouted{MessageID: "m-17", Agent: "skill_builder", Tier: events.TierTrigger, Rule: "create skill"},
+		events.HandoffRequested{
+			HandoffID: "h2", UserID: "ann", Source: events.FacilitatorID, Target: "skill_builder", ContextSummary: "Wants a skill that posts <alerts>",
+			RecentMessageCount: 5, Reason: "skill creation", PreserveState: true, ReturnExpected: true,
+		},
+		events.HandoffAccepted{HandoffID: "h2"},
+		events.HandoffRejected{HandoffID: "h3", Code: "active_session", Reason: "h2 is active"},
+		events.HandoffExitRequested{HandoffID: "h2", By: "ann"},
+		events.HandoffReturned{HandoffID: "h2", CompletionStatus: events.CompletionCompleted, ResultSummary: "The skill is active", ArtifactsCreated: []string{"SKILL.md"}},
+		events.WorkflowStateChanged{HandoffID: "h2", From: "gathering", To: "testing", Step: 4, Steps: 5, Metadata: json.RawMessage(`{"name":"alerts"}`)},
+		events.HistoryCompacted{ThroughTurn: "f.9", Summary: "So far: …", CoveredBytes: 8000},
 		events.Warning{Code: events.WarnTaskIDCorrected, Message: "task 9 does not exist, took 1"},
 		events.LimitReached{Limit: "max_tokens", Value: 200000, Used: 200130.5, Consequence: "wrapping up"},
 		events.BatchStarted{

@@ -16,7 +16,7 @@ import (
 type Open func(t *testing.T) events.Log
 
 // patience bounds every wait of the suite: what takes longer is stuck.
-const patience = 20 * time.Second
+const patience = 2 * time.Minute
 
 // Run holds a log against all that [events.Log] promises.
 func Run(t *testing.T, open Open) {
@@ -38,6 +38,9 @@ func Run(t *testing.T, open Open) {
 		"post comes before the end of a run":        testPostToFinishedRun,
 		"read pages":                                testReadPages,
 		"read encoded is the wire form":             testReadEncoded,
+		"read by kinds":                             testReadKinds,
+		"wait for kinds":                            testWaitKinds,
+		"last says where a thread ends":             testLast,
 		"wait wakes":                                testWait,
 		"wait ends with its context":                testWaitCancelled,
 		"follow gives all once":                     testFollow,
@@ -59,6 +62,11 @@ func Run(t *testing.T, open Open) {
 		"batches of tenants are apart":              testBatchTenants,
 		"rows of a batch are listed in their order": testBatchRows,
 		"any facts of a batch fold as in memory":    testBatchProperty,
+		"remove takes a thread away":                testRemove,
+		"remove spares what is to be continued":     testRemoveRefused,
+		"rows go with their batch":                  testRemoveBatch,
+		"a tail goes on over removed threads":       testRemoveTail,
+		"a wait ends with its thread":               testRemoveWait,
 		"close ends waits":                          testCloseWaiting,
 		"a closed log refuses":                      testClosed,
 		"an ended context refuses":                  testContext,

@@ -3,8 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql/driver"
-	"encoding/json"
-	"fmt"
+	"errors"
 
 	"github.com/convene-run/convene/events"
 )
@@ -24,7 +23,7 @@ type batchState struct {
 // summarizeBatch folds the event into the summary of the thread's batch, if it has one.
 func (tx *transaction) summarizeBatch(state *threadState, env events.Envelope) error {
 	if state.batch == nil {
-		batch, err := loadBatch(tx.conn, state.no)
+		batch, err := loadBatch(tx.conn, state.key, state.no)
 		if err != nil {
 			return err
 		}
@@ -45,30 +44,37 @@ func (tx *transaction) summarizeBatch(state *threadState, env events.Envelope) e
 	return nil
 }
 
-func loadBatch(c *conn, thread int64) (*batchState, error) {
+// loadBatch reads the batch that a thread is of. What a damaged row said is folded from
+// the events.
+func loadBatch(c *conn, key events.ThreadKey, thread int64) (*batchState, error) {
 	batch := &batchState{thread: thread}
-	err := c.query(`SELECT summary FROM batches WHERE thread_no = ?`, []any{thread}, func(row []driver.Value) (bool, error) {
+	err := c.query(`SELECT `+batchColumns+` FROM batches WHERE thread_no = ?`, []any{thread}, func(row []driver.Value) (more bool, err error) {
 		batch.open, batch.stored = true, true
-		return false, json.Unmarshal(row[0].([]byte), &batch.summary)
+		batch.summary, err = readBatch(row)
+		return false, err
 	})
+	if !errors.Is(err, errProjection) {
+		return batch, err
+	}
+	p, err := project(c, key)
+	if err == nil && p.batch != nil {
+		batch.summary = *p.batch
+	}
 	return batch, err
 }
 
 // storeBatch writes the summary of a batch.
 func (tx *transaction) storeBatch(batch *batchState) error {
-	s := &batch.summary
-	body, err := json.Marshal(s)
+	row, err := batchRow(batch.thread, &batch.summary)
 	if err != nil {
-		return fmt.Errorf("summarize batch=%s: %w", s.Batch, err)
+		return err
 	}
 	if batch.stored {
-		return tx.conn.exec(`UPDATE batches SET status = ?, search = ?, summary = ? WHERE thread_no = ?`,
-			string(s.Status), searchText(s.Searched()), body, batch.thread)
+		return tx.conn.exec(`UPDATE batches SET status = ?, search = ?, summary = ?, sum = ? WHERE thread_no = ?`,
+			row[4], row[5], row[6], row[7], batch.thread)
 	}
 	batch.stored = true
-	return tx.conn.exec(`INSERT INTO batches (thread_no, tenant, batch_id, started_ns, status, search, summary)
-		VALUES (?, ?, ?, ?, ?, ?, ?)`, batch.thread, string(s.Tenant), string(s.Batch), s.Start.UnixNano(),
-		string(s.Status), searchText(s.Searched()), body)
+	return tx.conn.exec("INSERT INTO batches ("+batchColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row...)
 }
 
 // Batches implements [events.Log].
@@ -81,16 +87,14 @@ func (l *Log) Batches(ctx context.Context, query events.BatchQuery) (found []eve
 		}
 		list.narrow("(started_ns, batch_id) < ("+before+")", args...)
 	}
-	sql, args := list.sql("SELECT summary FROM batches", "started_ns DESC, batch_id DESC", query.Limit)
+	sql, args := list.sql("SELECT "+batchColumns+" FROM batches", "started_ns DESC, batch_id DESC", query.Limit)
 	return l.batches(ctx, sql, args)
 }
 
-// FindBatch implements [events.Log]. Two rows settle it: ids sort, and the one that is
-// just the prefix comes first.
+// FindBatch implements [events.Log].
 func (l *Log) FindBatch(ctx context.Context, tenant events.TenantID, idOrPrefix string) (events.BatchSummary, error) {
-	found, err := l.batches(ctx, `SELECT summary FROM batches
-		WHERE tenant = ? AND batch_id >= ? AND substr(batch_id, 1, length(?2)) = ?2
-		ORDER BY batch_id LIMIT 2`, []any{string(tenant), idOrPrefix})
+	sql, args := byPrefix("SELECT "+batchColumns+" FROM batches", "batch_id", tenant, idOrPrefix)
+	found, err := l.batches(ctx, sql, args)
 	if err != nil {
 		return events.BatchSummary{}, err
 	}
@@ -98,10 +102,10 @@ func (l *Log) FindBatch(ctx context.Context, tenant events.TenantID, idOrPrefix 
 }
 
 func (l *Log) batches(ctx context.Context, query string, args []any) (found []events.BatchSummary, err error) {
-	err = l.read(ctx, func(c *conn) error {
+	err = l.projected(ctx, func(c *conn) error {
+		found = nil
 		return c.queryOnce(query, args, func(row []driver.Value) (bool, error) {
-			var batch events.BatchSummary
-			err := json.Unmarshal(row[0].([]byte), &batch)
+			batch, err := readBatch(row)
 			found = append(found, batch)
 			return true, err
 		})

@@ -23,12 +23,7 @@ func TestOlderStoreIsBroughtUp(t *testing.T) {
 	before, err := log.Runs(t.Context(), events.RunQuery{})
 	require.NoError(t, err)
 	require.NoError(t, log.Close())
-	for _, statement := range []string{
-		"DROP TABLE batches", "DROP INDEX runs_by_batch", "ALTER TABLE runs DROP COLUMN batch",
-		"DELETE FROM goose_db_version WHERE version_id = 2",
-	} {
-		execute(t, path, statement)
-	}
+	downgrade(t, path, 1)
 	quiet := commitAllTheTime(t, path)
 	log = open(t, path)
 	quiet()
@@ -45,6 +40,27 @@ func TestOlderStoreIsBroughtUp(t *testing.T) {
 	rows, err := log.Runs(t.Context(), events.RunQuery{Batch: "b"})
 	require.NoError(t, err)
 	require.Len(t, rows, 1)
+}
+
+// downgrade makes of a store what a build of before would have made.
+func downgrade(t *testing.T, path string, version int) {
+	t.Helper()
+	for i, statements := range [][]string{
+		{
+			"DROP TRIGGER threads_have_checksums", "DROP VIEW events", "ALTER TABLE facts DROP COLUMN sum", "ALTER TABLE facts RENAME TO events", "ALTER TABLE runs DROP COLUMN sum", "ALTER TABLE batches DROP COLUMN sum",
+			"ALTER TABLE threads DROP COLUMN last_seq", "ALTER TABLE threads DROP COLUMN last_sum", "ALTER TABLE threads DROP COLUMN name_sum",
+		},
+		{"DROP INDEX threads_by_owner"},
+		{"DROP TABLE batches", "DROP INDEX runs_by_batch", "ALTER TABLE runs DROP COLUMN batch"},
+	} {
+		if 4-i <= version {
+			break
+		}
+		for _, statement := range statements {
+			execute(t, path, statement)
+		}
+	}
+	execute(t, path, fmt.Sprintf("DELETE FROM goose_db_version WHERE version_id > %d", version))
 }
 
 // commitAllTheTime is another process of before that has the file open and writes to it,
@@ -168,6 +184,31 @@ func TestRowsAreFoundByIndex(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, found, 3)
 	require.Equal(t, events.RunID("00000999"), found[0].Run)
+}
+
+// An id is found where it stands, however many come behind it; so are the runs of a
+// thread.
+func TestIDsAreFoundByIndex(t *testing.T) {
+	log := rowsStore(t, 10)
+	defer func() { require.NoError(t, log.Close()) }()
+	run, batch := log.FindPlans(events.LocalTenant, "0000")
+	require.Contains(t, run, "USING INDEX runs_by_id (tenant=? AND run_id>? AND run_id<?)")
+	require.Contains(t, batch, "USING INDEX batches_by_id (tenant=? AND batch_id>? AND batch_id<?)")
+	plan := log.RunsPlan(events.RunQuery{Tenant: events.LocalTenant, Thread: "t", Limit: 1})
+	require.NotContains(t, plan, "SCAN", plan)
+	for prefix, end := range map[string]string{"019a": "019b", "a\xff\xff": "b", "\xff": "", "": ""} {
+		require.Equal(t, end, sqlite.Behind(prefix))
+	}
+}
+
+// BenchmarkFind finds the oldest of many runs.
+func BenchmarkFind(b *testing.B) {
+	log := rowsStore(b, 40_000)
+	defer func() { require.NoError(b, log.Close()) }()
+	for b.Loop() {
+		_, err := log.FindRun(b.Context(), events.LocalTenant, "00000000b")
+		require.NoError(b, err)
+	}
 }
 
 // BenchmarkRows lists pages of a batch of 100,000 rows.

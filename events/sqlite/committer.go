@@ -1,6 +1,8 @@
 package sqlite
 
 import (
+	"database/sql/driver"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -16,14 +18,17 @@ const (
 	// lockRetry is the pause between attempts to begin while another process
 	// commits; a commit takes about that long.
 	lockRetry = time.Millisecond
-	// defaultLockWait is how long a commit waits for another process before it fails:
-	// no process of ours holds the file for more than a fraction of it.
+	// defaultLockWait is how long a commit waits for another process before it fails, or
+	// pauses: no process of ours holds the file for more than a fraction of it.
 	defaultLockWait = 10 * time.Second
 	// yieldPause lets the other process in after a commit that had to wait for it.
 	yieldPause = 500 * time.Microsecond
 	// pollEvery is how often others' commits are looked for while somebody waits: a
 	// viewer of another process's run sees its events that late at most.
 	pollEvery = 20 * time.Millisecond
+	// maxNoticed bounds the events of others that are looked at to learn whom to wake: where
+	// there are more everybody is woken, to look.
+	maxNoticed = 1000
 )
 
 // committer is the one writer. It commits the waiting requests of all runs
@@ -45,8 +50,13 @@ type committer struct {
 	waiting []*request
 	leading bool
 	closed  bool
+	// onLocked is told when commits begin to pause; nil for nobody.
+	onLocked func(waited time.Duration)
 
 	// What follows belongs to the leader.
+
+	// paused is set while a foreign lock keeps commits waiting beyond lockWait.
+	paused bool
 
 	// threads caches the threads that this process has claimed. It holds while the
 	// generation does: while no other process has committed.
@@ -54,6 +64,8 @@ type committer struct {
 	generation int64
 	// dataVersion is the file's, as of the last look: it changes when others commit.
 	dataVersion int64
+	// pos is the place of the last event as of that look, or of this process's last commit.
+	pos int64
 }
 
 // request is one change that waits for its commit.
@@ -62,6 +74,9 @@ type request struct {
 	// A refusal concerns this request alone, and it has then changed nothing; a
 	// failure ends the transaction.
 	apply func(*transaction) (refusal, failure error)
+	// patient requests wait for a foreign lock for as long as it lasts: they are part of
+	// runs, which would end for a lock that another program forgot. Others fail.
+	patient bool
 	// err is the outcome, written by the leader before it signals.
 	err error
 	// signal says that the request is committed or, if lead is set, that it is its
@@ -87,7 +102,9 @@ func (c *committer) submit(req *request) error {
 		lead = req.lead
 	}
 	if lead {
-		c.commit(c.gather())
+		for c.commit(c.gather()) {
+			continue // it waits for a foreign lock
+		}
 		c.handOver()
 	}
 	return req.err
@@ -117,15 +134,21 @@ func (c *committer) handOver() {
 	next.signal <- struct{}{}
 }
 
-// close waits for what is under way and refuses what comes.
-func (c *committer) close() error {
+// close waits for what is under way, refuses what comes, and gives the claims back that
+// are still ours. claims says that it could not: they are a dead owner's then.
+func (c *committer) close() (claims bool, err error) {
 	c.mu.Lock()
 	c.closed = true
 	for c.leading {
 		c.idle.Wait()
 	}
 	c.mu.Unlock()
-	return c.conn.close()
+	claims, err = anyClaims(c.conn, c.owners.token)
+	if err == nil && claims {
+		err = takeBack(c.conn, []string{c.owners.token})
+		claims = err != nil
+	}
+	return claims || err != nil, errors.Join(ignoreBusy(err), c.conn.close())
 }
 
 // watch looks for others' commits while somebody waits, until closing.
@@ -135,7 +158,7 @@ func (c *committer) watch(closing <-chan struct{}) {
 	defer poll.Stop()
 	for {
 		select {
-		case <-c.hub.watched:
+		case <-c.hub.awaited:
 			poll.Reset(pollEvery)
 		case <-poll.C:
 			if !c.hub.anyone() {
@@ -150,8 +173,13 @@ func (c *committer) watch(closing <-chan struct{}) {
 	}
 }
 
-// commit makes one durable transaction of the group and answers each request.
-func (c *committer) commit(group []*request) {
+// errForeignLock says that another process has kept the file locked for lockWait.
+var errForeignLock = errors.New("waited for the lock")
+
+// commit makes one durable transaction of the group and answers each request. Patient
+// ones that a foreign lock keeps waiting go back to the front of the queue: again says that
+// the leader's own is among them.
+func (c *committer) commit(group []*request) (again bool) {
 	writing := slices.DeleteFunc(slices.Clone(group), func(req *request) bool { return req.apply == nil })
 	var contended bool
 	var err error
@@ -160,7 +188,12 @@ func (c *committer) commit(group []*request) {
 	} else {
 		err = c.noticeOthers()
 	}
+	patient := c.pause(group, err)
 	for i, req := range group {
+		if slices.Contains(patient, req) {
+			again = again || i == 0
+			continue
+		}
 		if req.err == nil {
 			req.err = err
 		}
@@ -168,9 +201,33 @@ func (c *committer) commit(group []*request) {
 			req.signal <- struct{}{}
 		}
 	}
-	if contended {
+	if contended && !c.paused {
 		time.Sleep(yieldPause)
 	}
+	return again
+}
+
+// pause puts the patient requests of a group back that has met a foreign lock.
+func (c *committer) pause(group []*request, err error) (patient []*request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !errors.Is(err, errForeignLock) || c.closed {
+		c.paused = false
+		return nil
+	}
+	for _, req := range group {
+		if req.patient {
+			patient = append(patient, req)
+		}
+	}
+	c.waiting = append(slices.Clone(patient), c.waiting...)
+	if len(patient) > 0 && !c.paused {
+		c.paused = true
+		if c.onLocked != nil {
+			c.onLocked(c.lockWait)
+		}
+	}
+	return patient
 }
 
 func (c *committer) transact(group []*request) (contended bool, err error) {
@@ -193,6 +250,7 @@ func (c *committer) transact(group []*request) (contended bool, err error) {
 		return contended, storeError("commit to", c.path, err)
 	}
 	tx.forget()
+	c.pos = max(c.pos, tx.pos)
 	c.hub.wake(tx.grown)
 	return contended, nil
 }
@@ -213,24 +271,63 @@ func (c *committer) begin() (contended bool, err error) {
 			return contended, err
 		}
 		if time.Since(start) > c.lockWait {
-			return contended, fmt.Errorf("waited %s: %w", c.lockWait, err)
+			return contended, fmt.Errorf("%w for %s: %w", errForeignLock, c.lockWait, err)
 		}
 		contended = true
 		time.Sleep(lockRetry)
 	}
 }
 
-// noticeOthers makes the cache stale and wakes who waits if another connection
+// noticeOthers makes the cache stale and wakes who waits for what another connection
 // has committed since the last look.
 func (c *committer) noticeOthers() error {
 	version, err := c.conn.number("PRAGMA data_version")
+	if err != nil || version == c.dataVersion {
+		return err
+	}
+	c.generation++
+	if err := c.wakeForOthers(); err != nil {
+		return err // looked for again
+	}
+	c.dataVersion = version
+	return nil
+}
+
+// wakeForOthers looks once, for everybody who waits, which threads have grown.
+func (c *committer) wakeForOthers() error {
+	last, err := c.conn.number(`SELECT max(pos) FROM facts`)
 	if err != nil {
 		return err
 	}
-	if version != c.dataVersion {
-		c.dataVersion = version
-		c.generation++
+	from := c.pos
+	if last-from > maxNoticed || !c.hub.anyone() {
+		c.pos = last
 		c.hub.wakeAll()
+		return nil
 	}
+	grown, removed, err := grownSince(c.conn, from)
+	if err != nil {
+		return err
+	}
+	c.pos = last
+	if removed {
+		c.hub.wakeAll()
+		return nil
+	}
+	c.hub.wake(grown)
 	return nil
+}
+
+// grownSince gives the threads with events behind a position. removed says that a thread
+// was taken away, which leaves a row of no thread.
+func grownSince(c *conn, pos int64) (grown []growth, removed bool, err error) {
+	err = c.query(`SELECT DISTINCT t.tenant, t.thread FROM facts e LEFT JOIN threads t ON t.thread_no = e.thread_no WHERE e.pos > ?`,
+		[]any{pos}, func(row []driver.Value) (bool, error) {
+			tenant, known := row[0].(string)
+			thread, _ := row[1].(string)
+			grown = append(grown, growth{key: events.ThreadKey{Tenant: events.TenantID(tenant), Thread: events.ThreadID(thread)}})
+			removed = removed || !known
+			return true, nil
+		})
+	return grown, removed, err
 }

@@ -29,7 +29,11 @@ type conn struct {
 var background = context.Background()
 
 func openConn(path string, pragmas ...string) (*conn, error) {
-	connector, err := sqlite3.NewConnector(dsn(path))
+	return connect(dsn(path, "mode=rw"), pragmas...)
+}
+
+func connect(dsn string, pragmas ...string) (*conn, error) {
+	connector, err := sqlite3.NewConnector(dsn)
 	if err != nil {
 		return nil, err
 	}
@@ -47,13 +51,14 @@ func openConn(path string, pragmas ...string) (*conn, error) {
 }
 
 // dsn gives the path as a URI, so that no character of it counts as an option.
-// The file must exist: sqlite would make it with the mode of the umask.
+// The options say how it is opened; the file must exist: sqlite would make it with the
+// mode of the umask.
 func dsn(path string, options ...string) string {
 	path = filepath.ToSlash(path)
 	if !strings.HasPrefix(path, "/") {
 		path = "/" + path
 	}
-	return (&url.URL{Scheme: "file", Path: path, RawQuery: strings.Join(append(options, "mode=rw"), "&")}).String()
+	return (&url.URL{Scheme: "file", Path: path, RawQuery: strings.Join(options, "&")}).String()
 }
 
 func (c *conn) close() error {

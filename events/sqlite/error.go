@@ -8,6 +8,8 @@ import (
 
 	sqlite3 "modernc.org/sqlite"
 	codes "modernc.org/sqlite/lib"
+
+	"github.com/convene-run/convene/events"
 )
 
 // Errors of a store that callers branch on. What wraps them says which file and
@@ -19,7 +21,8 @@ var (
 	ErrNetwork     = errors.New("the file is on a network filesystem")
 	ErrReadOnly    = errors.New("the file cannot be written")
 	ErrFull        = errors.New("the disk is full")
-	ErrLocked      = errors.New("another process keeps the file locked")
+	ErrLocked      = events.ErrLocked
+	ErrLinked      = errors.New("the file has hard links, and SQLite keeps its newest content next to only one of them")
 )
 
 // nextSteps are what a person can do about each.
@@ -31,6 +34,9 @@ var nextSteps = map[error]string{
 	ErrReadOnly:    "allow writing to the file and its directory, or use another file with --store",
 	ErrFull:        "free some space, then resume",
 	ErrLocked:      "wait for it or end it, then try again",
+	// An event is damaged, the file otherwise well.
+	events.ErrDamaged: "everything else can be read; `convene store check` lists what is damaged",
+	ErrLinked:         "remove the other names, or make a copy and name it with --store",
 }
 
 // storeError says of which file err is and what to do about it. Errors that are
@@ -81,4 +87,10 @@ func classify(err error) error {
 func isBusy(err error) bool {
 	var failure *sqlite3.Error
 	return errors.As(err, &failure) && failure.Code()&0xff == codes.SQLITE_BUSY
+}
+
+// isCorrupt reports whether SQLite met a page that it cannot make sense of.
+func isCorrupt(err error) bool {
+	var failure *sqlite3.Error
+	return errors.As(err, &failure) && failure.Code()&0xff == codes.SQLITE_CORRUPT
 }

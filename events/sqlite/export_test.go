@@ -32,6 +32,18 @@ func (l *Log) SetLockWait(d time.Duration) { l.committer.lockWait = d }
 // RunsPlan tells how SQLite finds the runs that are asked for.
 func (l *Log) RunsPlan(query events.RunQuery) (plan string) {
 	sql, args := runsQuery(query)
+	return l.plan(sql, args)
+}
+
+// FindPlans tell how SQLite finds a run and a batch by the beginning of their ids.
+func (l *Log) FindPlans(tenant events.TenantID, prefix string) (run, batch string) {
+	sql, args := byPrefix("SELECT "+runColumns+" FROM runs", "run_id", tenant, prefix)
+	run = l.plan(sql, args)
+	sql, args = byPrefix("SELECT "+batchColumns+" FROM batches", "batch_id", tenant, prefix)
+	return run, l.plan(sql, args)
+}
+
+func (l *Log) plan(sql string, args []any) (plan string) {
 	_ = l.read(background, func(c *conn) error {
 		return c.queryOnce("EXPLAIN QUERY PLAN "+sql, args, func(row []driver.Value) (bool, error) {
 			plan += fmt.Sprintln(row[3])
@@ -39,4 +51,18 @@ func (l *Log) RunsPlan(query events.RunQuery) (plan string) {
 		})
 	})
 	return plan
+}
+
+// Behind is the end of the range of ids that begin with prefix.
+func Behind(prefix string) string { return behind(prefix) }
+
+// IsWAL is 1 where the file has a write-ahead log.
+func (l *Log) IsWAL() (is int64) {
+	l.onWriter(func(c *conn) { is, _ = c.number("SELECT journal_mode = 'wal' FROM pragma_journal_mode") })
+	return is
+}
+
+// Watch is what [Log.Wait] sleeps on.
+func (l *Log) Watch(key events.ThreadKey) (grown <-chan struct{}, stop func()) {
+	return l.hub.watch(key, nil)
 }

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/convene-run/convene/events"
@@ -13,37 +14,42 @@ var everyThread events.ThreadKey
 type hub struct {
 	// mu guards watches and watchers.
 	mu       sync.Mutex
-	watches  map[events.ThreadKey]*watch
+	watches  map[events.ThreadKey][]*watch
 	watchers int
-	// watched says that somebody waits where nobody did: the committer then looks
+	// awaited says that somebody waits where nobody did: the committer then looks
 	// for other processes' commits.
-	watched chan struct{}
+	awaited chan struct{}
 }
 
+// watch is one who waits.
 type watch struct {
-	grown    chan struct{}
-	watchers int
+	grown chan struct{}
+	// kinds are those waited for; none means all.
+	kinds []events.Kind
+}
+
+// growth is what a commit added to a thread, or that it may have changed if envs is nil.
+type growth struct {
+	key  events.ThreadKey
+	envs []events.Envelope
 }
 
 func newHub() *hub {
-	return &hub{watches: map[events.ThreadKey]*watch{}, watched: make(chan struct{}, 1)}
+	return &hub{watches: map[events.ThreadKey][]*watch{}, awaited: make(chan struct{}, 1)}
 }
 
-// watch gives a channel that closes when the thread may have grown. Look at the
-// thread after this call and before waiting; call stop when done.
-func (h *hub) watch(key events.ThreadKey) (grown <-chan struct{}, stop func()) {
+// watch gives a channel that closes when the thread may have got an event of those kinds,
+// or of any if none is named. Look at the thread after this call and before waiting; call
+// stop when done.
+func (h *hub) watch(key events.ThreadKey, kinds []events.Kind) (grown <-chan struct{}, stop func()) {
+	w := &watch{grown: make(chan struct{}), kinds: kinds}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	w := h.watches[key]
-	if w == nil {
-		w = &watch{grown: make(chan struct{})}
-		h.watches[key] = w
-	}
-	w.watchers++
+	h.watches[key] = append(h.watches[key], w)
 	h.watchers++
 	if h.watchers == 1 {
 		select {
-		case h.watched <- struct{}{}:
+		case h.awaited <- struct{}{}:
 		default:
 		}
 	}
@@ -54,10 +60,15 @@ func (h *hub) unwatch(key events.ThreadKey, w *watch) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.watchers--
-	w.watchers--
-	if w.watchers == 0 && h.watches[key] == w {
+	h.keep(key, slices.DeleteFunc(h.watches[key], func(other *watch) bool { return other == w }))
+}
+
+func (h *hub) keep(key events.ThreadKey, waiting []*watch) {
+	if len(waiting) == 0 {
 		delete(h.watches, key)
+		return
 	}
+	h.watches[key] = waiting
 }
 
 func (h *hub) anyone() bool {
@@ -66,17 +77,17 @@ func (h *hub) anyone() bool {
 	return h.watchers > 0
 }
 
-// wake tells those who wait for any of the threads.
-func (h *hub) wake(keys []events.ThreadKey) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if len(h.watches) == 0 {
+// wake tells those who wait for what was committed.
+func (h *hub) wake(grown []growth) {
+	if len(grown) == 0 {
 		return
 	}
-	for _, key := range keys {
-		h.wakeOne(key)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, g := range grown {
+		h.wakeOne(g)
 	}
-	h.wakeOne(everyThread)
+	h.wakeOne(growth{key: everyThread})
 }
 
 // wakeAll tells everybody: another process has committed, who knows what.
@@ -84,13 +95,23 @@ func (h *hub) wakeAll() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for key := range h.watches {
-		h.wakeOne(key)
+		h.wakeOne(growth{key: key})
 	}
 }
 
-func (h *hub) wakeOne(key events.ThreadKey) {
-	if w := h.watches[key]; w != nil {
+func (h *hub) wakeOne(g growth) {
+	h.keep(g.key, slices.DeleteFunc(h.watches[g.key], func(w *watch) bool {
+		if !w.waitsFor(g.envs) {
+			return false
+		}
 		close(w.grown)
-		delete(h.watches, key)
-	}
+		return true
+	}))
+}
+
+// waitsFor reports whether one of the events is of the kinds waited for.
+func (w *watch) waitsFor(envs []events.Envelope) bool {
+	return envs == nil || len(w.kinds) == 0 || slices.ContainsFunc(envs, func(env events.Envelope) bool {
+		return slices.Contains(w.kinds, env.Data.Kind())
+	})
 }

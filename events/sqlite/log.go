@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
@@ -20,6 +21,11 @@ type Log struct {
 	hub       *hub
 	// readers holds the idle reading connections.
 	readers chan *conn
+	// readOnly refuses changes, nil where they are taken; temp is the folder of a copy,
+	// damage what is wrong with the file: see [OpenReadOnly].
+	readOnly error
+	temp     string
+	damage   error
 
 	closing   chan struct{}
 	watching  sync.WaitGroup
@@ -28,13 +34,13 @@ type Log struct {
 
 	// mu guards ends.
 	mu sync.Mutex
-	// ends are seq and time of the last events of the threads claimed here. They
-	// let an append be stamped and encoded outside the one writer.
+	// ends are the last events of the threads claimed here. They let an append be
+	// stamped, encoded and chained outside the one writer.
 	ends map[events.ThreadKey]end
 }
 
 type end struct {
-	seq  events.Seq
+	chain
 	time time.Time
 }
 
@@ -44,12 +50,29 @@ var _ events.Log = (*Log)(nil)
 // below what SQLite can hold in a row. A larger one is refused.
 const MaxEventBytes = 32 << 20
 
+// OnLocked has told called when appends begin to pause because another process keeps the
+// file locked, with the time that they have waited by then. They go on when the lock is
+// gone. Set it before the log is used; told must not wait for the log.
+func (l *Log) OnLocked(told func(waited time.Duration)) {
+	l.committer.mu.Lock()
+	defer l.committer.mu.Unlock()
+	l.committer.onLocked = told
+}
+
 // submit hands a change to the committer and waits until it is durable.
 func (l *Log) submit(ctx context.Context, apply func(*transaction) (refusal, failure error)) error {
+	return l.send(ctx, &request{apply: apply})
+}
+
+// send is submit for a request.
+func (l *Log) send(ctx context.Context, req *request) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return l.committer.submit(&request{apply: apply})
+	if l.readOnly != nil {
+		return l.readOnly
+	}
+	return l.committer.submit(req)
 }
 
 // Claim implements [events.Log].
@@ -63,6 +86,9 @@ func (l *Log) Claim(ctx context.Context, key events.ThreadKey, owner events.Owne
 	var epoch events.Epoch
 	var last end
 	err := l.submit(ctx, func(tx *transaction) (refusal, failure error) {
+		if err := tx.owners.restore(); err != nil {
+			return err, nil
+		}
 		state, err := tx.thread(key)
 		if err != nil {
 			return nil, err
@@ -95,13 +121,14 @@ func (l *Log) Claim(ctx context.Context, key events.ThreadKey, owner events.Owne
 
 // create adds the row of a new thread.
 func (tx *transaction) create(key events.ThreadKey) (*threadState, error) {
-	no, err := tx.conn.insert(`INSERT INTO threads (tenant, thread, epoch, owner, owner_file, claimed_ns)
-		VALUES (?, ?, 0, '', '', 0)`, string(key.Tenant), string(key.Thread))
+	name := events.FirstChecksum(key)
+	no, err := tx.conn.insert(`INSERT INTO threads (tenant, thread, epoch, owner, owner_file, claimed_ns, last_sum, name_sum)
+		VALUES (?1, ?2, 0, '', '', 0, ?3, ?3)`, string(key.Tenant), string(key.Thread), name[:])
 	if err != nil {
 		return nil, err
 	}
 	tx.changed = true
-	state := &threadState{key: key, no: no, generation: tx.generation}
+	state := &threadState{key: key, no: no, last: chain{sum: name}, generation: tx.generation}
 	tx.threads[key] = state
 	tx.loaded = append(tx.loaded, state)
 	return state, nil
@@ -120,13 +147,14 @@ func (tx *transaction) claim(state *threadState, owner events.Owner) error {
 	state.epoch++
 	state.owner, state.ownerFile, state.claimed = owner, tx.owners.token, time.Now().Round(0).UTC()
 	tx.changed = true
-	return tx.conn.exec(`UPDATE threads SET epoch = ?, owner = ?, owner_file = ?, claimed_ns = ? WHERE thread_no = ?`,
-		int64(state.epoch), string(owner), state.ownerFile, state.claimed.UnixNano(), state.no)
+	return tx.conn.exec(`UPDATE threads SET epoch = ?, owner = ?, owner_file = ?, claimed_ns = ?, last_seq = ?, last_sum = ?
+		WHERE thread_no = ?`, int64(state.epoch), string(owner), state.ownerFile, state.claimed.UnixNano(),
+		int64(state.last.seq), state.last.sum[:], state.no)
 }
 
 // Release implements [events.Log].
 func (l *Log) Release(ctx context.Context, key events.ThreadKey, epoch events.Epoch) error {
-	err := l.submit(ctx, func(tx *transaction) (refusal, failure error) {
+	err := l.send(ctx, &request{patient: true, apply: func(tx *transaction) (refusal, failure error) {
 		state, err := tx.thread(key)
 		if err != nil || state == nil || state.epoch != epoch || state.owner == "" {
 			return nil, err
@@ -134,8 +162,9 @@ func (l *Log) Release(ctx context.Context, key events.ThreadKey, epoch events.Ep
 		state.owner, state.ownerFile = "", ""
 		tx.changed = true
 		tx.loaded = append(tx.loaded, state)
-		return nil, tx.conn.exec(`UPDATE threads SET owner = '', owner_file = '' WHERE thread_no = ?`, state.no)
-	})
+		return nil, tx.conn.exec(`UPDATE threads SET owner = '', owner_file = '', last_seq = ?, last_sum = ? WHERE thread_no = ?`,
+			int64(state.last.seq), state.last.sum[:], state.no)
+	}})
 	if err == nil {
 		l.mu.Lock()
 		delete(l.ends, key)
@@ -148,76 +177,86 @@ func (l *Log) Release(ctx context.Context, key events.ThreadKey, epoch events.Ep
 func (l *Log) Append(
 	ctx context.Context, key events.ThreadKey, epoch events.Epoch, after events.Seq, envs []events.Envelope,
 ) error {
-	last, known, err := l.timeOf(ctx, key, after)
+	last, known, err := l.endAt(ctx, key, after)
 	if err != nil {
 		return err
 	}
 	var bodies [][]byte
+	var sums []events.Checksum
 	if known {
-		if err := events.Stamp(envs, key, after, last, time.Now()); err != nil {
+		if err := events.Stamp(envs, key, after, last.time, time.Now()); err != nil {
 			return err
 		}
-		if bodies, err = encode(envs); err != nil {
+		if bodies, sums, err = encode(envs, last.sum); err != nil {
 			return err
 		}
 	}
-	err = l.submit(ctx, func(tx *transaction) (refusal, failure error) {
+	err = l.send(ctx, &request{patient: true, apply: func(tx *transaction) (refusal, failure error) {
 		state, err := tx.thread(key)
 		switch {
 		case err != nil:
 			return nil, err
 		case state == nil || state.owner == "" || state.epoch != epoch:
 			return fmt.Errorf("append to thread=%s epoch=%d: %w", key.Thread, epoch, events.ErrFenced), nil
-		case !known || state.last != after:
-			return fmt.Errorf("append to thread=%s after=%d last=%d: %w", key.Thread, after, state.last, events.ErrConflict), nil
+		case !known || state.last.seq != after:
+			return fmt.Errorf("append to thread=%s after=%d last=%d: %w", key.Thread, after, state.last.seq, events.ErrConflict), nil
 		case len(envs) == 0:
 			return nil, nil
 		}
-		return nil, tx.add(state, envs, bodies)
-	})
+		return nil, tx.add(state, envs, bodies, sums)
+	}})
 	if err == nil && len(envs) > 0 {
-		tip := envs[len(envs)-1]
-		l.setEnd(key, end{tip.Seq, tip.Time})
+		tip := len(envs) - 1
+		l.setEnd(key, end{chain{envs[tip].Seq, sums[tip]}, envs[tip].Time})
 	}
 	return err
 }
 
-func encode(envs []events.Envelope) ([][]byte, error) {
-	bodies := make([][]byte, len(envs))
+// encode gives the wire form of events with their checksums, last being the one that
+// they are chained to.
+func encode(envs []events.Envelope, last events.Checksum) (bodies [][]byte, sums []events.Checksum, err error) {
+	bodies, sums = make([][]byte, len(envs)), make([]events.Checksum, len(envs))
 	for i, env := range envs {
 		body, err := events.Encode(env)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if len(body) > MaxEventBytes {
-			return nil, fmt.Errorf("append event type=%s thread=%s: %d bytes are more than the %d of an event at most",
+			return nil, nil, fmt.Errorf("append event type=%s thread=%s: %d bytes are more than the %d of an event at most",
 				env.Data.Kind(), env.Thread, len(body), MaxEventBytes)
 		}
-		bodies[i] = body
+		last = last.Next(body)
+		bodies[i], sums[i] = body, last
 	}
-	return bodies, nil
+	return bodies, sums, nil
 }
 
-// timeOf gives the time of the event with that seq; known is false where the
-// thread has no such event.
-func (l *Log) timeOf(ctx context.Context, key events.ThreadKey, seq events.Seq) (t time.Time, known bool, err error) {
+// endAt gives the thread's end if it were at seq; known is false where the thread has no
+// such event.
+func (l *Log) endAt(ctx context.Context, key events.ThreadKey, seq events.Seq) (e end, known bool, err error) {
 	if seq == 0 {
-		return time.Time{}, true, nil
+		return end{chain: chain{sum: events.FirstChecksum(key)}}, true, nil
 	}
 	l.mu.Lock()
 	last, ok := l.ends[key]
 	l.mu.Unlock()
 	if ok && last.seq == seq {
-		return last.time, true, nil
+		return last, true, nil
 	}
 	if seq < 0 {
-		return time.Time{}, false, nil
+		return end{}, false, nil
 	}
-	envs, err := l.Read(ctx, key, seq-1, 1)
-	if err != nil || len(envs) == 0 {
-		return time.Time{}, false, err
+	at := chain{seq: seq - 1}
+	var page []events.Encoded
+	err = l.read(ctx, func(c *conn) (err error) {
+		page, err = readProven(c, key, &at, 1)
+		return err
+	})
+	if err != nil || len(page) == 0 {
+		return end{}, false, err
 	}
-	return envs[0].Time, true, nil
+	env, err := events.Decode(page[0].Body)
+	return end{at, env.Time}, err == nil, err
 }
 
 // setEnd notes the end of a thread claimed here. It never goes back: an older
@@ -232,7 +271,7 @@ func (l *Log) setEnd(key events.ThreadKey, e end) {
 
 // Post implements [events.Log].
 func (l *Log) Post(ctx context.Context, key events.ThreadKey, env events.Envelope) (seq events.Seq, err error) {
-	if env.Data == nil || !events.Postable(env.Data.Kind()) {
+	if env.Data == nil || !events.Posted(env.Data) {
 		return 0, fmt.Errorf("post to thread=%s: %w", key.Thread, events.ErrNotPosted)
 	}
 	err = l.submit(ctx, func(tx *transaction) (refusal, failure error) {
@@ -240,7 +279,7 @@ func (l *Log) Post(ctx context.Context, key events.ThreadKey, env events.Envelop
 		if err != nil {
 			return nil, err
 		}
-		if state == nil || state.last == 0 {
+		if state == nil || state.last.seq == 0 {
 			return fmt.Errorf("post to thread=%s: %w", key.Thread, events.ErrNotFound), nil
 		}
 		run, err := tx.runOf(state, env)
@@ -251,20 +290,30 @@ func (l *Log) Post(ctx context.Context, key events.ThreadKey, env events.Envelop
 			return fmt.Errorf("post to thread=%s run=%s: %w", key.Thread, env.Run, events.ErrRunOver), nil
 		}
 		envs := []events.Envelope{env}
-		if err := events.Stamp(envs, key, state.last, state.lastTime, time.Now()); err != nil {
+		if err := events.Stamp(envs, key, state.last.seq, state.lastTime, time.Now()); err != nil {
 			return err, nil
 		}
-		bodies, err := encode(envs)
+		bodies, sums, err := encode(envs, state.last.sum)
 		if err != nil {
 			return err, nil
 		}
 		seq = envs[0].Seq
-		return nil, tx.add(state, envs, bodies)
+		return nil, tx.post(state, envs, bodies, sums)
 	})
 	if err != nil {
 		return 0, err
 	}
 	return seq, nil
+}
+
+// post adds events to a thread, which nobody may hold and so nobody release.
+func (tx *transaction) post(state *threadState, envs []events.Envelope, bodies [][]byte, sums []events.Checksum) error {
+	err := tx.add(state, envs, bodies, sums)
+	if err != nil || state.owner != "" {
+		return err
+	}
+	return tx.conn.exec(`UPDATE threads SET last_seq = ?, last_sum = ? WHERE thread_no = ?`,
+		int64(state.last.seq), state.last.sum[:], state.no)
 }
 
 // Holder implements [events.Log].
@@ -292,11 +341,18 @@ func (l *Log) Close() error {
 	l.closeOnce.Do(func() {
 		close(l.closing)
 		l.watching.Wait()
-		errs := []error{l.committer.close()}
+		claims, err := l.committer.close()
+		errs := []error{err}
 		for range cap(l.readers) {
 			errs = append(errs, (<-l.readers).close())
 		}
-		errs = append(errs, l.owners.close())
+		errs = append(errs, l.owners.close(claims))
+		if l.readOnly == nil {
+			forgetOpened(l.path)
+		}
+		if l.temp != "" {
+			errs = append(errs, os.RemoveAll(l.temp))
+		}
 		l.closeErr = errors.Join(errs...)
 	})
 	return l.closeErr

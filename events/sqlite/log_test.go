@@ -3,6 +3,7 @@ package sqlite_test
 import (
 	"context"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -26,4 +27,29 @@ func open(t testing.TB, path string) *sqlite.Log {
 
 func BenchmarkLog(b *testing.B) {
 	eventstest.Benchmark(b, func(b *testing.B) events.Log { return open(b, filepath.Join(b.TempDir(), "convene.db")) })
+}
+
+// BenchmarkRead reads a thread of 500 events of some 700 bytes, as bytes and decoded.
+func BenchmarkRead(b *testing.B) {
+	log := open(b, filepath.Join(b.TempDir(), "convene.db"))
+	defer func() { require.NoError(b, log.Close()) }()
+	epoch, err := log.Claim(b.Context(), key("t"), "bench", false)
+	require.NoError(b, err)
+	envs := []events.Envelope{{Run: "r", Data: events.WorkflowStarted{}}}
+	for range 499 {
+		envs = append(envs, events.Envelope{Run: "r", Data: events.Warning{Message: strings.Repeat("nine char", 50)}})
+	}
+	require.NoError(b, log.Append(b.Context(), key("t"), epoch, 0, envs))
+	b.Run("encoded", func(b *testing.B) {
+		for b.Loop() {
+			_, err := log.ReadEncoded(b.Context(), key("t"), 0, 0)
+			require.NoError(b, err)
+		}
+	})
+	b.Run("decoded", func(b *testing.B) {
+		for b.Loop() {
+			_, err := log.Read(b.Context(), key("t"), 0, 0)
+			require.NoError(b, err)
+		}
+	})
 }

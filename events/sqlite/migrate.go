@@ -3,13 +3,11 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/pressly/goose/v3"
@@ -23,28 +21,59 @@ var migrations embed.FS
 const applicationID = 1668183662
 
 // newestSchema is the number of the last migration of this build.
-const newestSchema = 2
+const newestSchema = 4
+
+// settledSchema is the first under which no file of an owner is removed that claims still
+// carry.
+const settledSchema = 3
 
 // migrateWait is how long other processes' commits are waited for: many times what one
 // takes.
 const migrateWait = 10 * time.Second
 
 // prepareFile checks an existing file and brings it, or a fresh one, to the
-// newest schema. One process at a time does so.
-func prepareFile(ctx context.Context, path string) error {
+// newest schema. One process at a time does so. It gives the version that it found.
+func prepareFile(ctx context.Context, path string) (version int64, err error) {
 	c, err := openConn(path, fmt.Sprintf("busy_timeout = %d", migrateWait.Milliseconds()))
 	if err != nil {
-		return err
+		return 0, err
 	}
-	version, err := inspect(c, path)
-	if err == nil && version < newestSchema {
-		err = migrate(ctx, c, path)
+	version, err = inspect(c, path)
+	if err == nil {
+		err = bringUp(ctx, c, path, version)
 	}
-	return errors.Join(err, c.close())
+	return version, errors.Join(err, c.close())
 }
 
-// inspect gives the schema version of the file, 0 for a fresh one.
+// bringUp runs the missing migrations and repairs what can be repaired.
+func bringUp(ctx context.Context, c *conn, path string, version int64) error {
+	if version < newestSchema {
+		if err := migrate(ctx, c, path); err != nil {
+			return err
+		}
+	}
+	// A backup, which SQLite writes, has no write-ahead log.
+	if err := c.exec("PRAGMA journal_mode = WAL"); err != nil {
+		return err
+	}
+	if err := fillChecksums(ctx, c); err != nil {
+		return err
+	}
+	return repairListing(c)
+}
+
+// inspect gives the schema version of the file, 0 for a fresh one. What is damaged as far
+// as a quick look tells, newer or not ours is an error.
 func inspect(c *conn, path string) (version int64, err error) {
+	version, err = schemaVersion(c)
+	if err == nil && version > 0 {
+		err = quickCheck(c, path)
+	}
+	return version, err
+}
+
+// schemaVersion gives the schema version of the file, 0 for a fresh one.
+func schemaVersion(c *conn) (version int64, err error) {
 	tables, err := c.number("SELECT count(*) FROM sqlite_schema")
 	if err != nil || tables == 0 {
 		return 0, err
@@ -63,7 +92,7 @@ func inspect(c *conn, path string) (version int64, err error) {
 	if version > newestSchema {
 		return 0, fmt.Errorf("its schema is version %d, this build knows %d: %w", version, newestSchema, ErrNewerSchema)
 	}
-	return version, quickCheck(c, path)
+	return version, nil
 }
 
 // quickCheck reads a small file whole, so that damage shows before it spreads. A
@@ -73,13 +102,9 @@ func quickCheck(c *conn, path string) error {
 	if err != nil || info.Size() > checkedBytes {
 		return err
 	}
-	finding := ""
-	err = c.query("PRAGMA quick_check(1)", nil, func(row []driver.Value) (bool, error) {
-		finding, _ = row[0].(string)
-		return false, nil
-	})
-	if err == nil && finding != "ok" {
-		err = fmt.Errorf("%w (%s)", ErrDamaged, strings.Join(strings.Fields(finding), " "))
+	finding, err := firstFinding(c, "PRAGMA quick_check(1)")
+	if err == nil && finding != "" {
+		err = fmt.Errorf("%w (%s)", ErrDamaged, finding)
 	}
 	return err
 }
@@ -95,7 +120,7 @@ func migrate(ctx context.Context, c *conn, path string) (err error) {
 	}
 	// A migration reads before it writes. It takes the lock first: else SQLite refuses it
 	// at once when another process committed in between.
-	connector, err := sqlite3.NewConnector(dsn(path, "_txlock=immediate", fmt.Sprintf("_pragma=busy_timeout(%d)", migrateWait.Milliseconds())))
+	connector, err := sqlite3.NewConnector(dsn(path, "mode=rw", "_txlock=immediate", fmt.Sprintf("_pragma=busy_timeout(%d)", migrateWait.Milliseconds())))
 	if err != nil {
 		return err
 	}

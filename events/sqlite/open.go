@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/convene-run/convene/events"
 )
@@ -27,18 +28,79 @@ func Open(ctx context.Context, path string) (*Log, error) {
 	if path == "" {
 		return nil, errors.New("open store: no path: give one with --store")
 	}
-	abs, err := filepath.Abs(path)
+	real, err := realPath(path)
 	if err != nil {
 		return nil, storeError("open", path, err)
 	}
-	log, err := open(ctx, abs)
+	log, err := open(ctx, real)
 	if err != nil {
 		return nil, storeError("open", path, err)
 	}
 	return log, nil
 }
 
+// maxLinks bounds the symbolic links that are followed one after the other, as systems do.
+const maxLinks = 40
+
+// realPath follows symbolic links, to a file that is not there yet too: what lies beside
+// the file is shared by all who open it, whatever they call it.
+func realPath(path string) (string, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	for range maxLinks {
+		if dir, err := filepath.EvalSymlinks(filepath.Dir(abs)); err == nil {
+			abs = filepath.Join(dir, filepath.Base(abs))
+		}
+		target := linked(abs)
+		if target == "" {
+			return abs, nil
+		}
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(filepath.Dir(abs), target)
+		}
+		abs = target
+	}
+	return "", fmt.Errorf("more than %d symbolic links", maxLinks)
+}
+
+// linked gives what a symbolic link points to, "" for anything else.
+func linked(path string) string {
+	target, _ := os.Readlink(path)
+	return target
+}
+
+// opened counts the logs of this process by their files. Who closes a file takes away all
+// locks that the process has on it, also those that SQLite holds for another log: so the
+// file itself is only looked at where no log has it open.
+var opened = struct {
+	// mu guards paths, and is held while a log is opened.
+	mu    sync.Mutex
+	paths map[string]int
+}{paths: map[string]int{}}
+
 func open(ctx context.Context, path string) (*Log, error) {
+	opened.mu.Lock()
+	defer opened.mu.Unlock()
+	log, err := openFile(ctx, path, opened.paths[path] > 0)
+	if err == nil {
+		opened.paths[path]++
+	}
+	return log, err
+}
+
+// forgetOpened is called when a log of this process has been closed.
+func forgetOpened(path string) {
+	opened.mu.Lock()
+	defer opened.mu.Unlock()
+	if opened.paths[path]--; opened.paths[path] <= 0 {
+		delete(opened.paths, path)
+	}
+}
+
+// openFile opens the file; known says that a log of this process has it open.
+func openFile(ctx context.Context, path string, known bool) (*Log, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
 	}
@@ -46,8 +108,10 @@ func open(ctx context.Context, path string) (*Log, error) {
 		return nil, fmt.Errorf("%s: %w", name, ErrNetwork)
 	}
 	// Looked at before anything is written beside it.
-	if err := checkHeader(path); err != nil {
-		return nil, err
+	if !known {
+		if err := checkHeader(path); err != nil {
+			return nil, err
+		}
 	}
 	dir := path + "-owners"
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -58,13 +122,27 @@ func open(ctx context.Context, path string) (*Log, error) {
 		return nil, err
 	}
 	defer unlock()
-	if err := create(path); err != nil {
+	if !known {
+		if err := create(path); err != nil {
+			return nil, err
+		}
+	}
+	before, err := prepareFile(ctx, path)
+	if err != nil {
 		return nil, err
 	}
-	if err := prepareFile(ctx, path); err != nil {
+	if err := settleClaims(path, dir, before < settledSchema); err != nil {
 		return nil, err
 	}
-	return start(path, dir)
+	owners, err := openOwners(dir)
+	if err != nil {
+		return nil, err
+	}
+	log, err := start(dsn(path, "mode=rw"), path, owners)
+	if err != nil {
+		return nil, errors.Join(err, owners.close(false))
+	}
+	return log, nil
 }
 
 // checkHeader refuses what is no SQLite file or cannot be written. A missing or
@@ -83,6 +161,9 @@ func checkHeader(path string) error {
 			what = "a directory"
 		}
 		return fmt.Errorf("it is %s: %w", what, ErrNotOurs)
+	}
+	if n := linkCount(info); n > 1 {
+		return fmt.Errorf("it has %d names: %w", n, ErrLinked)
 	}
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -113,33 +194,28 @@ func create(path string) error {
 }
 
 // start opens the connections and starts to watch for other processes.
-func start(path, dir string) (log *Log, err error) {
-	var opened []io.Closer
+func start(dsn, path string, owners *owners) (log *Log, err error) {
+	var opened []*conn
 	defer func() {
 		if err != nil {
 			for _, c := range opened {
-				err = errors.Join(err, c.Close())
+				err = errors.Join(err, c.close())
 			}
 		}
 	}()
-	owners, err := openOwners(dir)
-	if err != nil {
-		return nil, err
-	}
-	opened = append(opened, closer(owners.close))
 	// The writer waits for locks itself: see lockRetry.
-	writer, err := openConn(path, "synchronous = FULL", "busy_timeout = 0")
+	writer, err := connect(dsn, "synchronous = FULL", "busy_timeout = 0")
 	if err != nil {
 		return nil, err
 	}
-	opened = append(opened, closer(writer.close))
+	opened = append(opened, writer)
 	readers := make(chan *conn, maxReaders)
 	for range maxReaders {
-		reader, err := openConn(path, "query_only = TRUE", "busy_timeout = 5000")
+		reader, err := connect(dsn, "query_only = TRUE", "busy_timeout = 5000")
 		if err != nil {
 			return nil, err
 		}
-		opened = append(opened, closer(reader.close))
+		opened = append(opened, reader)
 		readers <- reader
 	}
 	closing := make(chan struct{})
@@ -155,7 +231,3 @@ func start(path, dir string) (log *Log, err error) {
 	log.watching.Go(func() { log.committer.watch(closing) })
 	return log, nil
 }
-
-type closer func() error
-
-func (c closer) Close() error { return c() }

@@ -160,6 +160,54 @@ func TestLocked(t *testing.T) {
 	require.NoError(t, db.Close())
 }
 
+// A lock that another program forgot pauses the appends of runs, for as long as it lasts,
+// and says so once. What begins meanwhile is refused, reading goes on, and closing ends
+// the wait.
+func TestForeignLockPauses(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "convene.db")
+	log := open(t, path)
+	epoch, err := log.Claim(t.Context(), key("t"), "tester", false)
+	require.NoError(t, err)
+	log.SetLockWait(20 * time.Millisecond)
+	paused := make(chan time.Duration, 100)
+	log.OnLocked(func(waited time.Duration) { paused <- waited })
+	db, err := sql.Open("sqlite", path+"?_txlock=immediate")
+	require.NoError(t, err)
+	last := events.Seq(0)
+	appended := make(chan error, 1)
+	for range 2 {
+		tx, err := db.Begin()
+		require.NoError(t, err)
+		go func() {
+			appended <- log.Append(t.Context(), key("t"), epoch, last, []events.Envelope{{Run: "r", Data: events.WorkflowStarted{}}})
+		}()
+		require.Equal(t, 20*time.Millisecond, <-paused)
+		for range 3 {
+			_, err = log.Claim(t.Context(), key("u"), "tester", false)
+			require.ErrorIs(t, err, sqlite.ErrLocked)
+		}
+		require.Empty(t, paused, "said once")
+		require.Empty(t, appended)
+		_, err = log.Runs(t.Context(), events.RunQuery{})
+		require.NoError(t, err)
+		require.NoError(t, open(t, path).Close(), "looking needs no lock")
+		require.NoError(t, tx.Rollback())
+		require.NoError(t, <-appended)
+		last++
+	}
+	appendOne(t, log, "u")
+	tx, err := db.Begin()
+	require.NoError(t, err)
+	go func() {
+		appended <- log.Append(t.Context(), key("t"), epoch, last, []events.Envelope{{Run: "r", Data: events.Warning{}}})
+	}()
+	<-paused
+	require.NoError(t, log.Close())
+	require.ErrorIs(t, <-appended, sqlite.ErrLocked)
+	require.NoError(t, tx.Rollback())
+	require.NoError(t, db.Close())
+}
+
 func BenchmarkOpen(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "convene.db")
 	require.NoError(b, open(b, path).Close())

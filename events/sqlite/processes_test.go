@@ -44,6 +44,8 @@ var children = map[string]func(context.Context, string) error{
 	"post":   childPost,
 	"hold":   childHold,
 	"batch":  childBatch,
+	"read":   childRead,
+	"remove": childRemove,
 }
 
 // childBatch tells of a batch's progress until it is killed.
@@ -115,7 +117,20 @@ func childPost(ctx context.Context, path string) error {
 	return log.Close()
 }
 
-// childHold claims the shared thread and waits for its end.
+// childRemove takes the shared thread away.
+func childRemove(ctx context.Context, path string) error {
+	log, err := sqlite.Open(ctx, path)
+	if err != nil {
+		return err
+	}
+	if err := log.Remove(ctx, sharedKey); err != nil {
+		return err
+	}
+	return log.Close()
+}
+
+// childHold claims the shared thread, again for each line of its input, and waits for
+// its end.
 func childHold(ctx context.Context, path string) error {
 	log, err := sqlite.Open(ctx, path)
 	if err != nil {
@@ -125,8 +140,13 @@ func childHold(ctx context.Context, path string) error {
 		return err
 	}
 	fmt.Println("held")
-	_, err = io.Copy(io.Discard, os.Stdin)
-	return err
+	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+		if _, err := log.Claim(ctx, sharedKey, "holder", false); err != nil {
+			return err
+		}
+		fmt.Println("held again")
+	}
+	return nil
 }
 
 const posts = 40
@@ -330,4 +350,44 @@ func TestPostsFromProcesses(t *testing.T) {
 		unique[message] = true
 	}
 	require.Len(t, unique, posters*posts)
+}
+
+// What another process adds to a thread wakes those who wait for that one alone; a thread
+// that it removes ends their wait.
+func TestOthersWakeWhoWaitsForThem(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "convene.db")
+	log := open(t, path)
+	defer func() { require.NoError(t, log.Close()) }()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	quietKey := events.ThreadKey{Tenant: events.LocalTenant, Thread: "quiet"}
+	epochs := map[events.ThreadKey]events.Epoch{}
+	for _, key := range []events.ThreadKey{sharedKey, quietKey} {
+		epoch, err := log.Claim(ctx, key, "driver", false)
+		require.NoError(t, err)
+		require.NoError(t, log.Append(ctx, key, epoch, 0, []events.Envelope{{Run: "r", Data: events.WorkflowStarted{}}}))
+		epochs[key] = epoch
+	}
+	quiet, stop := log.Watch(quietKey)
+	defer stop()
+
+	c := startChild(t, "post", path)
+	require.NoError(t, log.Wait(ctx, sharedKey, posts, events.KindUserMessage))
+	c.ends()
+	tip, err := log.Last(ctx, sharedKey)
+	require.NoError(t, err)
+	require.NoError(t, log.Append(ctx, sharedKey, epochs[sharedKey], tip.Seq,
+		[]events.Envelope{{Run: "r", Data: events.WorkflowFinished{Status: events.StatusCompleted}}}))
+	select {
+	case <-quiet:
+		require.Fail(t, "woken for another thread's events")
+	default:
+	}
+
+	require.NoError(t, log.Release(ctx, sharedKey, epochs[sharedKey]))
+	waiting := make(chan error, 1)
+	go func() { waiting <- log.Wait(ctx, sharedKey, tip.Seq+1, events.KindUserMessage) }()
+	c = startChild(t, "remove", path)
+	require.ErrorIs(t, <-waiting, events.ErrNotFound)
+	c.ends()
 }

@@ -3,10 +3,9 @@ package sqlite
 import (
 	"context"
 	"database/sql/driver"
+	"errors"
 	"fmt"
-	"iter"
 	"slices"
-	"strconv"
 
 	"github.com/convene-run/convene/events"
 )
@@ -43,8 +42,10 @@ func (l *Log) read(ctx context.Context, use func(*conn) error) error {
 }
 
 // Read implements [events.Log].
-func (l *Log) Read(ctx context.Context, key events.ThreadKey, after events.Seq, limit int) ([]events.Envelope, error) {
-	encoded, err := l.ReadEncoded(ctx, key, after, limit)
+func (l *Log) Read(
+	ctx context.Context, key events.ThreadKey, after events.Seq, limit int, kinds ...events.Kind,
+) ([]events.Envelope, error) {
+	encoded, err := l.ReadEncoded(ctx, key, after, limit, kinds...)
 	if err != nil || len(encoded) == 0 {
 		return nil, err
 	}
@@ -57,74 +58,106 @@ func (l *Log) Read(ctx context.Context, key events.ThreadKey, after events.Seq, 
 	return envs, nil
 }
 
-// ReadEncoded implements [events.Log]. It reads in pages.
+// ReadEncoded implements [events.Log]. It reads in pages, and proves each event, of
+// whatever kind: an index by kind would cost every append, and nobody would notice what
+// it lost.
 func (l *Log) ReadEncoded(
-	ctx context.Context, key events.ThreadKey, after events.Seq, limit int,
+	ctx context.Context, key events.ThreadKey, after events.Seq, limit int, kinds ...events.Kind,
 ) (all []events.Encoded, err error) {
+	at := chain{seq: max(after, 0)}
 	for {
 		want := pageEvents
-		if limit > 0 {
+		if limit > 0 && len(kinds) == 0 {
 			want = min(want, limit-len(all))
 		}
-		before := len(all)
-		if all, err = l.readPage(ctx, key, after, want, all); err != nil {
+		var page []events.Encoded
+		err := l.read(ctx, func(c *conn) (err error) {
+			page, err = readProven(c, key, &at, want)
+			return err
+		})
+		if err != nil {
 			return nil, err
 		}
-		if len(all) == before || len(all) == limit {
+		if len(page) == 0 {
 			return all, nil
 		}
-		after = all[len(all)-1].Seq
+		for _, e := range page {
+			if len(kinds) > 0 && !slices.Contains(kinds, events.EncodedKind(e.Body)) {
+				continue
+			}
+			if all = append(all, e); len(all) == limit {
+				return all, nil
+			}
+		}
 	}
 }
 
-// readPage reads one page. It says LIMIT ? + 0, as every query here: SQLite looks into
-// a plain LIMIT ? when it plans, and so would plan anew each time it is bound, which
-// takes longer than to read a few events.
-func (l *Log) readPage(
-	ctx context.Context, key events.ThreadKey, after events.Seq, want int, page []events.Encoded,
-) ([]events.Encoded, error) {
-	size := 0
-	err := l.read(ctx, func(c *conn) error {
-		return c.query(`SELECT seq, body FROM events
-			WHERE thread_no = (SELECT thread_no FROM threads WHERE tenant = ? AND thread = ?) AND seq > ?
-			ORDER BY seq LIMIT ? + 0`,
-			[]any{string(key.Tenant), string(key.Thread), int64(after), int64(want)},
-			func(row []driver.Value) (bool, error) {
-				body := row[1].([]byte)
-				page = append(page, events.Encoded{Seq: events.Seq(row[0].(int64)), Body: body})
-				size += len(body)
-				return size < pageBytes, nil
+// Last implements [events.Log]. Ids of runs sort by the clocks that made them, so which
+// one started last is told by the place of its first event.
+func (l *Log) Last(ctx context.Context, key events.ThreadKey) (tip events.Tip, err error) {
+	err = l.projected(ctx, func(c *conn) (err error) {
+		if err := c.exec("BEGIN"); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, c.exec("ROLLBACK")) }()
+		tip = events.Tip{}
+		if tip.Seq, err = lastSeq(c, key); err != nil {
+			return err
+		}
+		var first events.Seq
+		return c.query(`SELECT `+runColumns+` FROM runs
+			WHERE thread_no = (SELECT thread_no FROM threads WHERE tenant = ? AND thread = ?)`,
+			[]any{string(key.Tenant), string(key.Thread)}, func(row []driver.Value) (bool, error) {
+				run, err := readRun(row)
+				if run.FirstSeq > first {
+					first, tip.Run = run.FirstSeq, run.Run
+				}
+				return true, err
 			})
 	})
-	return page, err
+	return tip, err
 }
 
 // Wait implements [events.Log]. A thread that does not exist yet can be waited for.
-func (l *Log) Wait(ctx context.Context, key events.ThreadKey, after events.Seq) error {
+func (l *Log) Wait(ctx context.Context, key events.ThreadKey, after events.Seq, kinds ...events.Kind) error {
 	for {
-		grown, stop := l.hub.watch(key)
-		last, err := l.lastSeq(ctx, key)
-		if err != nil || last > after {
-			stop()
-			return err
+		grown, stop := l.hub.watch(key, kinds)
+		last, has, err := l.has(ctx, key, after, kinds)
+		if err == nil && !has {
+			after = max(after, last)
+			err = l.await(ctx, grown)
 		}
-		err = l.await(ctx, grown)
 		stop()
-		if err != nil {
+		if err != nil || has {
 			return err
 		}
 	}
 }
 
-func (l *Log) lastSeq(ctx context.Context, key events.ThreadKey) (last events.Seq, err error) {
-	err = l.read(ctx, func(c *conn) error {
-		n, err := c.number(`SELECT max(seq) FROM events
-			WHERE thread_no = (SELECT thread_no FROM threads WHERE tenant = ? AND thread = ?)`,
-			string(key.Tenant), string(key.Thread))
-		last = events.Seq(n)
+// has reports whether the thread has an event above after, of those kinds if any are
+// named, and the last one of whatever kind.
+func (l *Log) has(ctx context.Context, key events.ThreadKey, after events.Seq, kinds []events.Kind) (last events.Seq, has bool, err error) {
+	err = l.read(ctx, func(c *conn) (err error) {
+		last, err = lastSeq(c, key)
 		return err
 	})
-	return last, err
+	switch {
+	case err != nil:
+		return last, false, err
+	case last == 0 && after > 0:
+		return last, false, fmt.Errorf("wait for thread=%s: %w", key.Thread, events.ErrNotFound)
+	case last <= after || len(kinds) == 0:
+		return last, last > after, nil
+	}
+	found, err := l.ReadEncoded(ctx, key, after, 1, kinds...)
+	return last, len(found) > 0, err
+}
+
+func lastSeq(c *conn, key events.ThreadKey) (events.Seq, error) {
+	last, err := c.number(`SELECT max(seq) FROM facts
+		WHERE thread_no = (SELECT thread_no FROM threads WHERE tenant = ? AND thread = ?)`,
+		string(key.Tenant), string(key.Thread))
+	return events.Seq(last), err
 }
 
 func (l *Log) await(ctx context.Context, grown <-chan struct{}) error {
@@ -136,94 +169,4 @@ func (l *Log) await(ctx context.Context, grown <-chan struct{}) error {
 	case <-l.closing:
 		return events.ErrClosed
 	}
-}
-
-// Tail implements [events.Log].
-func (l *Log) Tail(
-	ctx context.Context, filter events.TailFilter, cursor events.Cursor,
-) iter.Seq2[events.TailItem, error] {
-	return func(yield func(events.TailItem, error) bool) {
-		at, err := l.position(ctx, cursor)
-		for err == nil {
-			var more bool
-			if at, more, err = l.tailPage(ctx, filter, at, yield); err == nil && !more {
-				return
-			}
-		}
-		yield(events.TailItem{}, err)
-	}
-}
-
-// tailPage yields the next page and waits for growth where there is none. more is
-// false when the consumer has had enough.
-func (l *Log) tailPage(
-	ctx context.Context, filter events.TailFilter, at int64, yield func(events.TailItem, error) bool,
-) (next int64, more bool, err error) {
-	grown, stop := l.hub.watch(everyThread)
-	defer stop()
-	page, err := l.readPositions(ctx, filter.Tenant, at)
-	if err != nil {
-		return at, false, err
-	}
-	if len(page) == 0 {
-		return at, true, l.await(ctx, grown)
-	}
-	for _, place := range page {
-		at = place.pos
-		if len(filter.Kinds) > 0 && !slices.Contains(filter.Kinds, events.EncodedKind(place.body)) {
-			continue
-		}
-		env, err := events.Decode(place.body)
-		if err != nil {
-			return at, false, err
-		}
-		if !yield(events.TailItem{Envelope: env, Cursor: events.Cursor(strconv.FormatInt(at, 10))}, nil) {
-			return at, false, nil
-		}
-	}
-	return at, true, nil
-}
-
-type position struct {
-	pos  int64
-	body []byte
-}
-
-func (l *Log) readPositions(ctx context.Context, tenant events.TenantID, after int64) (page []position, err error) {
-	query, args := `SELECT pos, body FROM events WHERE pos > ? ORDER BY pos LIMIT ? + 0`, []any{after, int64(pageEvents)}
-	if tenant != "" {
-		query = `SELECT e.pos, e.body FROM events e CROSS JOIN threads t ON t.thread_no = e.thread_no
-			WHERE e.pos > ? AND t.tenant = ? ORDER BY e.pos LIMIT ? + 0`
-		args = []any{after, string(tenant), int64(pageEvents)}
-	}
-	size := 0
-	err = l.read(ctx, func(c *conn) error {
-		return c.query(query, args, func(row []driver.Value) (bool, error) {
-			body := row[1].([]byte)
-			page = append(page, position{row[0].(int64), body})
-			size += len(body)
-			return size < pageBytes, nil
-		})
-	})
-	return page, err
-}
-
-// position reads a cursor. One from behind the end is of another log.
-func (l *Log) position(ctx context.Context, cursor events.Cursor) (at int64, err error) {
-	if cursor == "" {
-		return 0, nil
-	}
-	at, err = strconv.ParseInt(string(cursor), 10, 64)
-	if err != nil || at < 0 {
-		return 0, fmt.Errorf("tail from cursor %q: %w", cursor, events.ErrCursor)
-	}
-	var last int64
-	err = l.read(ctx, func(c *conn) (err error) {
-		last, err = c.number(`SELECT max(pos) FROM events`)
-		return err
-	})
-	if err == nil && at > last {
-		err = fmt.Errorf("tail from cursor %d of %d: %w", at, last, events.ErrCursor)
-	}
-	return at, err
 }

@@ -3,8 +3,9 @@ package sqlite
 import (
 	"context"
 	"database/sql/driver"
-	"encoding/json"
 	"errors"
+	"fmt"
+	"math"
 	"strings"
 
 	"github.com/convene-run/convene/events"
@@ -13,16 +14,43 @@ import (
 // Runs implements [events.Log].
 func (l *Log) Runs(ctx context.Context, query events.RunQuery) (found []events.RunSummary, err error) {
 	sql, args := runsQuery(query)
-	err = l.read(ctx, func(c *conn) error {
+	err = l.projected(ctx, func(c *conn) error {
 		found, err = summaries(c, sql, args)
 		return err
 	})
 	return found, err
 }
 
+// projected reads from a projection. One that is damaged is made again from the events,
+// and read once more.
+func (l *Log) projected(ctx context.Context, read func(*conn) error) error {
+	err := l.read(ctx, read)
+	if !errors.Is(err, errProjection) {
+		return err
+	}
+	if l.readOnly != nil && l.temp == "" {
+		return storeError("read from", l.path, fmt.Errorf("%w: %w", ErrDamaged, err))
+	}
+	err = l.committer.submit(&request{apply: func(tx *transaction) (refusal, failure error) {
+		changed, err := repairProjections(tx.conn)
+		tx.changed = tx.changed || changed
+		clear(tx.threads)
+		return err, nil
+	}})
+	if err != nil {
+		return storeError("repair", l.path, err)
+	}
+	return l.read(ctx, read)
+}
+
 func runsQuery(query events.RunQuery) (sql string, args []any) {
 	l := newListing(query.Tenant, query.Status, query.Search)
-	if query.Thread != "" {
+	switch {
+	case query.Thread != "" && query.Tenant != "":
+		// By its key, which there is an index on.
+		l.narrow("thread_no = (SELECT thread_no FROM threads WHERE tenant = ? AND thread = ?)",
+			string(query.Tenant), string(query.Thread))
+	case query.Thread != "":
 		l.narrow("thread_no IN (SELECT thread_no FROM threads WHERE thread = ?)", string(query.Thread))
 	}
 	order := "run_id DESC"
@@ -38,7 +66,7 @@ func runsQuery(query events.RunQuery) (sql string, args []any) {
 	if query.After != "" {
 		l.narrow("run_id > ?", string(query.After))
 	}
-	return l.sql("SELECT thread_no, summary FROM runs", order, query.Limit)
+	return l.sql("SELECT "+runColumns+" FROM runs", order, query.Limit)
 }
 
 // listing is a query under way, for a page of a table of summaries.
@@ -79,17 +107,43 @@ func (l *listing) sql(from, order string, limit int) (sql string, args []any) {
 // FindRun implements [events.Log]. Two rows settle it: ids sort, and the one that
 // is just the prefix comes first.
 func (l *Log) FindRun(ctx context.Context, tenant events.TenantID, idOrPrefix string) (events.RunSummary, error) {
+	sql, args := byPrefix("SELECT "+runColumns+" FROM runs", "run_id", tenant, idOrPrefix)
 	var found []events.RunSummary
-	err := l.read(ctx, func(c *conn) (err error) {
-		found, err = summaries(c, `SELECT thread_no, summary FROM runs
-			WHERE tenant = ? AND run_id >= ? AND substr(run_id, 1, length(?2)) = ?2
-			ORDER BY run_id LIMIT 2`, []any{string(tenant), idOrPrefix})
+	err := l.projected(ctx, func(c *conn) (err error) {
+		found, err = summaries(c, sql, args)
 		return err
 	})
 	if err != nil {
 		return events.RunSummary{}, err
 	}
 	return events.PickRun(found, idOrPrefix)
+}
+
+// byPrefix asks for the first two rows of a table whose id begins with prefix. The range
+// ends where the prefix does: a condition on each row instead would be tried on every
+// row behind the one that is sought.
+func byPrefix(from, id string, tenant events.TenantID, prefix string) (sql string, args []any) {
+	l := newListing("", nil, "")
+	l.narrow("tenant = ?", string(tenant)) // none is no tenant, not all of them
+	l.narrow(id+" >= ?", prefix)
+	if end := behind(prefix); end != "" {
+		l.narrow(id+" < ?", end)
+	}
+	return l.sql(from, id, 2)
+}
+
+// behind is the least text, byte by byte, above all that begin with prefix; "" where
+// there is none.
+func behind(prefix string) string {
+	end := []byte(prefix)
+	for len(end) > 0 && end[len(end)-1] == math.MaxUint8 {
+		end = end[:len(end)-1]
+	}
+	if len(end) == 0 {
+		return ""
+	}
+	end[len(end)-1]++
+	return string(end)
 }
 
 // summaries reads rows of runs and folds the events that they lag behind, both as
@@ -99,18 +153,16 @@ func summaries(c *conn, query string, args []any) (found []events.RunSummary, er
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, c.exec("ROLLBACK")) }()
-	var threads []int64
 	err = c.queryOnce(query, args, func(row []driver.Value) (bool, error) {
-		var run events.RunSummary
-		err := json.Unmarshal(row[1].([]byte), &run)
-		threads, found = append(threads, row[0].(int64)), append(found, run)
+		run, err := readRun(row)
+		found = append(found, run)
 		return true, err
 	})
 	for i := range found {
 		if err != nil {
 			return nil, err
 		}
-		err = catchUp(c, threads[i], &found[i])
+		err = catchUp(c, events.ThreadKey{Tenant: found[i].Tenant, Thread: found[i].Thread}, &found[i])
 	}
 	return found, err
 }

@@ -2,7 +2,7 @@ package sqlite
 
 import (
 	"database/sql/driver"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -35,38 +35,66 @@ func (r *runState) due() bool {
 }
 
 // loadRun reads a run's row and folds the events that it lags behind. Its no is 0
-// where there is none.
-func loadRun(c *conn, thread int64, id events.RunID) (*runState, error) {
+// where there is none. What a damaged row said is folded from the events.
+func loadRun(c *conn, key events.ThreadKey, thread int64, id events.RunID) (*runState, error) {
 	run := &runState{thread: thread}
-	err := c.query(`SELECT run_no, summary FROM runs WHERE thread_no = ? AND run_id = ?`,
-		[]any{thread, string(id)}, func(row []driver.Value) (bool, error) {
-			run.no = row[0].(int64)
-			return false, json.Unmarshal(row[1].([]byte), &run.summary)
+	damaged := false
+	err := c.query(`SELECT `+runColumns+`, run_no FROM runs WHERE thread_no = ? AND run_id = ?`,
+		[]any{thread, string(id)}, func(row []driver.Value) (more bool, err error) {
+			run.no = row[len(row)-1].(int64)
+			run.summary, err = readRun(row[:len(row)-1])
+			if damaged = errors.Is(err, errProjection); damaged {
+				err = nil
+			}
+			return false, err
 		})
 	if err != nil || run.no == 0 {
 		return run, err
 	}
+	if damaged {
+		run.searched = true // all of the row is written
+		return run, foldRun(c, key, id, &run.summary)
+	}
 	run.storedStatus, run.storedSeq = run.summary.Status, run.summary.LastSeq
-	return run, catchUp(c, thread, &run.summary)
+	return run, catchUp(c, key, &run.summary)
+}
+
+// foldRun folds the summary of a run that the thread has.
+func foldRun(c *conn, key events.ThreadKey, id events.RunID, summary *events.RunSummary) error {
+	p, err := project(c, key)
+	if err != nil {
+		return err
+	}
+	if run := p.run(id); run != nil {
+		*summary = *run
+		return nil
+	}
+	return fmt.Errorf("%w: thread=%s lacks the events of run=%s", ErrDamaged, key.Thread, id)
 }
 
 // catchUp folds the events that the summary of a running run lags behind. Rows of
 // other runs do not lag.
-func catchUp(c *conn, thread int64, summary *events.RunSummary) error {
-	if summary.Status != events.StatusRunning {
-		return nil
-	}
-	return c.query(`SELECT body FROM events WHERE thread_no = ? AND seq > ? ORDER BY seq`,
-		[]any{thread, int64(summary.LastSeq)}, func(row []driver.Value) (bool, error) {
-			env, err := events.Decode(row[0].([]byte))
+func catchUp(c *conn, key events.ThreadKey, summary *events.RunSummary) error {
+	at := chain{seq: summary.LastSeq}
+	for summary.Status == events.StatusRunning {
+		page, err := readProven(c, key, &at, pageEvents)
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		for _, e := range page {
+			env, err := events.Decode(e.Body)
 			if err != nil {
-				return false, err
+				return err
 			}
-			if env.Run == summary.Run {
-				err = summary.Apply(env)
+			if env.Run != summary.Run {
+				continue
 			}
-			return summary.Status == events.StatusRunning, err
-		})
+			if err := summary.Apply(env); err != nil || summary.Status != events.StatusRunning {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // summarize folds the event into the summary of its run, or of the thread's batch.
@@ -103,7 +131,7 @@ func (tx *transaction) runOf(state *threadState, env events.Envelope) (*runState
 			return run, nil
 		}
 	}
-	run, err := loadRun(tx.conn, state.no, env.Run)
+	run, err := loadRun(tx.conn, state.key, state.no, env.Run)
 	if err != nil {
 		return nil, err
 	}
@@ -117,24 +145,18 @@ func (tx *transaction) runOf(state *threadState, env events.Envelope) (*runState
 // store writes the summary of a run.
 func (tx *transaction) store(run *runState) error {
 	s := &run.summary
-	body, err := json.Marshal(s)
+	row, err := runRow(run.thread, s)
 	if err != nil {
-		return fmt.Errorf("summarize run=%s: %w", s.Run, err)
+		return err
 	}
+	status, search, body, sum := row[4], row[5], row[6], row[7]
 	switch {
 	case run.no == 0:
-		var batch any
-		if s.Batch != nil {
-			batch = string(s.Batch.Batch)
-		}
-		run.no, err = tx.conn.insert(`INSERT INTO runs (thread_no, tenant, run_id, batch, status, search, summary)
-			VALUES (?, ?, ?, ?, ?, ?, ?)`,
-			run.thread, string(s.Tenant), string(s.Run), batch, string(s.Status), searchText(s.Searched()), body)
+		run.no, err = tx.conn.insert("INSERT INTO runs ("+runColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row...)
 	case run.searched:
-		err = tx.conn.exec(`UPDATE runs SET status = ?, search = ?, summary = ? WHERE run_no = ?`,
-			string(s.Status), searchText(s.Searched()), body, run.no)
+		err = tx.conn.exec(`UPDATE runs SET status = ?, search = ?, summary = ?, sum = ? WHERE run_no = ?`, status, search, body, sum, run.no)
 	default:
-		err = tx.conn.exec(`UPDATE runs SET status = ?, summary = ? WHERE run_no = ?`, string(s.Status), body, run.no)
+		err = tx.conn.exec(`UPDATE runs SET status = ?, summary = ?, sum = ? WHERE run_no = ?`, status, body, sum, run.no)
 	}
 	run.searched, run.storedStatus, run.storedSeq = false, s.Status, s.LastSeq
 	return err

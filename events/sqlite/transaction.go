@@ -14,14 +14,16 @@ import (
 type transaction struct {
 	*committer
 	changed bool
-	// rows are the events to insert, three arguments each.
+	// rows are the events to insert, four arguments each.
 	rows []any
 	// loaded are the threads read for this transaction, runs and batches the summaries
 	// changed.
 	loaded  []*threadState
 	runs    []*runState
 	batches []*batchState
-	grown   []events.ThreadKey
+	grown   []growth
+	// pos is the place of the last event inserted, 0 if none was.
+	pos int64
 }
 
 // threadState is what appending to a thread takes to know.
@@ -32,7 +34,7 @@ type threadState struct {
 	owner      events.Owner
 	ownerFile  string
 	claimed    time.Time
-	last       events.Seq
+	last       chain
 	lastTime   time.Time
 	run        *runState
 	batch      *batchState
@@ -40,14 +42,14 @@ type threadState struct {
 }
 
 // errUnreadable refuses a thread whose last event this build cannot read. It is
-// no reason to fail the neighbours.
+// no reason to fail the neighbours, and neither is a damaged one.
 var errUnreadable = errors.New("cannot continue behind the last event")
 
 // fill applies the requests and writes what they changed.
 func (tx *transaction) fill(group []*request) error {
 	for _, req := range group {
 		var err error
-		if req.err, err = req.apply(tx); errors.Is(err, errUnreadable) {
+		if req.err, err = req.apply(tx); errors.Is(err, errUnreadable) || errors.Is(err, events.ErrDamaged) {
 			req.err = err
 		} else if err != nil {
 			return err
@@ -98,7 +100,16 @@ func (tx *transaction) thread(key events.ThreadKey) (*threadState, error) {
 	return state, nil
 }
 
-func (tx *transaction) load(key events.ThreadKey) (state *threadState, err error) {
+func (tx *transaction) load(key events.ThreadKey) (*threadState, error) {
+	state, err := tx.loadRow(key)
+	if err != nil || state == nil {
+		return nil, err
+	}
+	return state, tx.loadLast(state)
+}
+
+// loadRow gives the state of a thread but for its last event.
+func (tx *transaction) loadRow(key events.ThreadKey) (state *threadState, err error) {
 	err = tx.conn.query(`SELECT thread_no, epoch, owner, owner_file, claimed_ns FROM threads
 		WHERE tenant = ? AND thread = ?`, []any{string(key.Tenant), string(key.Thread)},
 		func(row []driver.Value) (bool, error) {
@@ -108,32 +119,50 @@ func (tx *transaction) load(key events.ThreadKey) (state *threadState, err error
 			}
 			return false, nil
 		})
-	if err != nil || state == nil {
-		return nil, err
-	}
-	err = tx.conn.query(`SELECT body FROM events WHERE thread_no = ? ORDER BY seq DESC LIMIT 1`, []any{state.no},
-		func(row []driver.Value) (bool, error) {
-			last, err := events.Decode(row[0].([]byte))
-			if err != nil {
-				return false, fmt.Errorf("%w of thread=%s: %w", errUnreadable, key.Thread, err)
-			}
-			state.last, state.lastTime = last.Seq, last.Time
-			return false, nil
-		})
 	return state, err
 }
 
-// add puts events behind the last of the thread. They are stamped and encoded.
-func (tx *transaction) add(state *threadState, envs []events.Envelope, bodies [][]byte) error {
+// loadLast reads the end of the thread. Nothing is added behind an end that is damaged
+// or that a newer build wrote.
+func (tx *transaction) loadLast(state *threadState) error {
+	state.last.sum = events.FirstChecksum(state.key)
+	seq, err := tx.conn.number(`SELECT max(seq) FROM facts WHERE thread_no = ?`, state.no)
+	if err != nil || seq == 0 {
+		return err
+	}
+	at := chain{seq: events.Seq(seq) - 1}
+	page, err := readProven(tx.conn, state.key, &at, 2) // one more, so that a lost tail shows
+	if errors.Is(err, events.ErrDamaged) {
+		return fmt.Errorf("%w of thread=%s: %w", errUnreadable, state.key.Thread, err)
+	}
+	if err != nil || len(page) == 0 {
+		return err
+	}
+	last, err := events.Decode(page[0].Body)
+	if err != nil {
+		return fmt.Errorf("%w of thread=%s: %w", errUnreadable, state.key.Thread, err)
+	}
+	state.last, state.lastTime = at, last.Time
+	return nil
+}
+
+// add puts events behind the last of the thread. They are stamped, encoded and chained.
+func (tx *transaction) add(state *threadState, envs []events.Envelope, bodies [][]byte, sums []events.Checksum) error {
+	for _, env := range envs {
+		// A damaged thread refuses before anything has changed.
+		if _, err := tx.runOf(state, env); err != nil {
+			return err
+		}
+	}
 	for i, env := range envs {
-		tx.rows = append(tx.rows, state.no, int64(env.Seq), bodies[i])
-		state.last, state.lastTime = env.Seq, env.Time
+		tx.rows = append(tx.rows, state.no, int64(env.Seq), sums[i][:], bodies[i])
+		state.last, state.lastTime = chain{env.Seq, sums[i]}, env.Time
 		if err := tx.summarize(state, env); err != nil {
 			return err
 		}
 	}
 	tx.changed = true
-	tx.grown = append(tx.grown, state.key)
+	tx.grown = append(tx.grown, growth{state.key, envs})
 	return nil
 }
 
@@ -144,21 +173,23 @@ const maxRows = 32
 var insertStatements = func() map[int]string {
 	statements := map[int]string{}
 	for n := maxRows; n > 0; n /= 2 {
-		statements[n] = "INSERT INTO events (thread_no, seq, body) VALUES " + strings.Repeat("(?, ?, ?), ", n-1) + "(?, ?, ?)"
+		statements[n] = "INSERT INTO facts (thread_no, seq, sum, body) VALUES " + strings.Repeat("(?, ?, ?, ?), ", n-1) + "(?, ?, ?, ?)"
 	}
 	return statements
 }()
 
-const eventArgs = 3
+const eventArgs = 4
 
 func (tx *transaction) insertEvents() error {
 	for n := maxRows; len(tx.rows) > 0; {
 		for n*eventArgs > len(tx.rows) {
 			n /= 2
 		}
-		if err := tx.conn.exec(insertStatements[n], tx.rows[:n*eventArgs]...); err != nil {
+		pos, err := tx.conn.insert(insertStatements[n], tx.rows[:n*eventArgs]...)
+		if err != nil {
 			return err
 		}
+		tx.pos = pos
 		tx.rows = tx.rows[n*eventArgs:]
 	}
 	return nil

@@ -35,7 +35,7 @@ func TestBrokenEdgesAreNamed(t *testing.T) {
 		}
 		write(file, content+")\n")
 	}
-	imports("cmd/convene/main.go", "os", own+"runner", own+"events/sqlite", own+"internal/termview", "github.com/spf13/cobra")
+	imports("cmd/convene/main.go", "os", own+"runner", own+"events/sqlite", own+"cmd/internal/termview", "github.com/spf13/cobra")
 	imports("llm/openai/client.go", own+"llm", own+"events", "github.com/sashabaranov/go-openai")
 	imports("llm/endpoint/endpoint.go", own+"llm/openai")
 	imports("team/schemas.go", own+"team/internal/schemas", "github.com/goccy/go-yaml/ast", "github.com/google/jsonschema-go/jsonschema")
@@ -51,7 +51,7 @@ func TestBrokenEdgesAreNamed(t *testing.T) {
 	imports("agent/loop.go", "fmt", own+"runner", "github.com/sashabaranov/go-openai")
 	imports("board/create.go", own+"events", own+"team", "golang.org/x/sync/errgroup")
 	imports("document/document.go", own+"misc")
-	imports("internal/termview/view.go", own+"runner", own+"cmd/convene")
+	imports("cmd/internal/termview/view.go", own+"runner", own+"cmd/convene")
 	imports("llm/client.go", own+"llm/openai")
 	imports("misc/misc.go", own+"events")
 	imports("runner/runner.go", "github.com/spf13/cobra", "github.com/stretchr/testify/require")
@@ -64,12 +64,12 @@ func TestBrokenEdgesAreNamed(t *testing.T) {
 		"agent/loop.go:6: imports github.com/sashabaranov/go-openai, but only llm/openai may",
 		"board/create.go:5: imports " + own + "team, which lies above board",
 		"board/create.go:6: imports golang.org/x/sync/errgroup, but board imports the standard library",
+		"cmd/internal/termview/view.go:5: imports " + own + "cmd/convene, which lies above cmd/internal",
 		"document/document.go:4: imports " + own + "misc, which has no place in the layers",
-		"internal/termview/view.go:5: imports " + own + "cmd/convene, which lies above internal/termview",
 		"llm/client.go:4: imports " + own + "llm/openai, a package below llm",
 		"misc/misc.go:4: imports " + own + "events, but misc has no place in the layers",
 		"runner/runner.go:4: imports github.com/spf13/cobra, but only cmd may",
-		"runner/runner.go:5: imports github.com/stretchr/testify/require, but only events/eventstest and llm/llmtest and internal may",
+		"runner/runner.go:5: imports github.com/stretchr/testify/require, but only events/eventstest and llm/llmtest and llm/wire/wiretest and internal may",
 		"web/runs.go:4: imports " + own + "runner, but web imports conversation, thread, board, document, events alone",
 	} {
 		require.Contains(t, broken[i], want)

@@ -38,7 +38,7 @@ func newBare(t *team.Team, baseURL string) (*bare, error) {
 	}
 	b.system["facilitator"], b.tools["facilitator"] = system, bareTools(facilitator.Tools(t))
 	for _, s := range t.Specialists {
-		if b.system[string(s.ID)], err = specialists.System(t, s); err != nil {
+		if b.system[string(s.ID)], err = specialists.System(t, s, nil); err != nil {
 			return nil, err
 		}
 		b.tools[string(s.ID)] = bareTools(specialists.Tools(t))

@@ -13,7 +13,7 @@ import (
 
 	"github.com/convene-run/convene/batch"
 	"github.com/convene-run/convene/events/sqlite"
-	"github.com/convene-run/convene/llm/sim"
+	"github.com/convene-run/convene/internal/sim"
 )
 
 // BenchmarkBatch compares the CPU of a row of a batch, 64 at once, from a file to a

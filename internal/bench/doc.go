@@ -1,4 +1,4 @@
-// Package bench measures what a run costs beside its model calls: CPU and memory
+// Package bench measures what a run costs in addition to its model calls: CPU and memory
 // of whole runs against a server in another process, in ratio to a bare tool loop
 // on go-openai that keeps no events and no log. `make bench` runs it.
 package bench

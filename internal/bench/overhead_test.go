@@ -21,9 +21,10 @@ import (
 
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/events/sqlite"
+	"github.com/convene-run/convene/internal/sim"
 	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/llm/openai"
-	"github.com/convene-run/convene/llm/sim"
+	"github.com/convene-run/convene/llm/wire"
 	"github.com/convene-run/convene/runner"
 	"github.com/convene-run/convene/team"
 )
@@ -99,7 +100,7 @@ func newRunner(tb testing.TB, baseURL string, log events.Log) *runner.Runner {
 	tb.Helper()
 	r, err := runner.New(runner.Config{
 		Log:    log,
-		Models: models{&llm.Endpoint{Name: "sim", Client: openai.New(openai.Config{Provider: "sim", BaseURL: baseURL, APIKey: "key"})}},
+		Models: models{&llm.Endpoint{Name: "sim", Simulated: true, Client: openai.New(openai.Config{Config: wire.Config{Provider: "sim", BaseURL: baseURL, APIKey: "key"}})}},
 	})
 	require.NoError(tb, err)
 	return r

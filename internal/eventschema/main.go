@@ -69,6 +69,7 @@ func dataSchema(kind events.Kind) (*jsonschema.Schema, error) {
 	schema, err := jsonschema.ForType(reflect.TypeOf(env.Data), &jsonschema.ForOptions{
 		TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 			reflect.TypeFor[json.RawMessage](): {},
+			reflect.TypeFor[[]byte]():          {Type: "string", ContentEncoding: "base64"},
 			reflect.TypeFor[time.Time]():       {Type: "string", Format: "date-time"},
 		},
 	})

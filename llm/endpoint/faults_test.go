@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/sim"
 	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/llm/endpoint"
-	"github.com/convene-run/convene/llm/sim"
 )
 
 // Every call gets through an endpoint that fails as real ones do, over HTTP: 60

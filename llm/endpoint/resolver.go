@@ -8,20 +8,24 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/sim"
 	"github.com/convene-run/convene/llm"
-	"github.com/convene-run/convene/llm/openai"
-	"github.com/convene-run/convene/llm/sim"
 )
 
-// Config is what a program knows beside the environment.
+// Config is what a program sets in addition to the environment.
 type Config struct {
 	// Env reads an environment variable. Defaults to [os.Getenv].
 	Env func(string) string
 	// BaseURL is the address that every model is asked at, whatever provider it
 	// names. Empty leaves that to the model's name and OPENAI_BASE_URL.
 	BaseURL string
+	// API is the one that every model is asked by, whatever its name says. Empty leaves
+	// it to the name ("openai/gpt-5?api=chat"), and then to what the provider is known for.
+	API events.API
 	// Default is the model where none is named. Defaults to the variable
-	// CONVENE_MODEL, then to what OPENAI_API_KEY and OPENAI_BASE_URL allow.
+	// CONVENE_MODEL, then to what OPENAI_BASE_URL, OPENAI_API_KEY and ANTHROPIC_API_KEY
+	// allow.
 	Default string
 	// Concurrency bounds the calls in flight at each endpoint. 0 leaves it to what the
 	// endpoint takes.
@@ -29,6 +33,14 @@ type Config struct {
 	// RequestsPerMinute and TokensPerMinute are the published limits of each endpoint;
 	// 0 leaves it to what the endpoint takes.
 	RequestsPerMinute, TokensPerMinute int
+	// Limiter makes the limiter of an endpoint, which is whole but for that, under the
+	// limits that are set: one that asks another process, for instance, so that many share
+	// what an endpoint takes. One that has a method State() [llm.LimiterState] is shown to
+	// people. Defaults to [llm.NewLimiter], which counts in this process.
+	Limiter func(e *llm.Endpoint, limits llm.LimiterConfig) llm.Limiter
+	// Providers are what somebody set of providers, by the name that stands before the
+	// slash of a model: known ones, and others. The environment comes before them.
+	Providers map[string]Provider
 	// Custom are clients by the provider's name; they take precedence over presets and
 	// the built-in simulated model.
 	Custom map[string]llm.Client
@@ -36,7 +48,8 @@ type Config struct {
 
 // Resolver finds the endpoints of models. It is safe for concurrent use.
 type Resolver struct {
-	cfg Config
+	cfg     Config
+	presets []preset // with what was set of them
 
 	mu        sync.Mutex // guards endpoints
 	endpoints map[endpointKey]*llm.Endpoint
@@ -50,7 +63,10 @@ func New(cfg Config) *Resolver {
 	if cfg.Env == nil {
 		cfg.Env = os.Getenv
 	}
-	return &Resolver{cfg: cfg, endpoints: map[endpointKey]*llm.Endpoint{}}
+	if cfg.Limiter == nil {
+		cfg.Limiter = func(_ *llm.Endpoint, limits llm.LimiterConfig) llm.Limiter { return llm.NewLimiter(limits) }
+	}
+	return &Resolver{cfg: cfg, presets: mergeProviders(cfg.Providers), endpoints: map[endpointKey]*llm.Endpoint{}}
 }
 
 // Resolve gives the route of the models named, the first choice first. Each spec is
@@ -59,10 +75,18 @@ func New(cfg Config) *Resolver {
 func (r *Resolver) Resolve(specs ...string) (llm.Route, error) {
 	var route llm.Route
 	for _, spec := range r.split(specs) {
+		spec, api := llm.CutAPI(spec)
+		if r.cfg.API != "" {
+			api = r.cfg.API
+		}
+		if api != "" && !slices.Contains(APIs(), string(api)) {
+			return nil, r.missing("the API %q is not known; those known are %s", api, strings.Join(APIs(), ", "))
+		}
 		target, err := r.target(spec)
 		if err != nil {
 			return nil, err
 		}
+		target.API = api
 		if !slices.Contains(route, target) {
 			route = append(route, target)
 		}
@@ -82,16 +106,31 @@ func (r *Resolver) Endpoints() []*llm.Endpoint {
 	return all
 }
 
+// Withheld reports whether calls to the address go without a key because only the log of
+// a run names it.
+func (r *Resolver) Withheld(address string) bool {
+	return slices.ContainsFunc(r.Endpoints(), func(e *llm.Endpoint) bool {
+		doors, ok := e.Client.(*Doors)
+		return ok && doors.withheld != "" && doors.withheld == address
+	})
+}
+
 func (r *Resolver) split(specs []string) []string {
 	var all []string
 	for _, spec := range specs {
-		if strings.TrimSpace(spec) == "" {
+		name, api := llm.CutAPI(spec)
+		if strings.TrimSpace(name) == "" {
 			spec = r.defaultSpec()
+		} else {
+			api = ""
 		}
 		for one := range strings.SplitSeq(spec, ",") {
 			if one = strings.TrimSpace(one); one != "" {
-				all = append(all, one)
+				all = append(all, llm.WithAPI(one, api))
 			}
+		}
+		if len(all) == 0 && api != "" {
+			all = append(all, llm.WithAPI("", api))
 		}
 	}
 	if len(all) == 0 {
@@ -131,7 +170,7 @@ func (r *Resolver) target(spec string) (llm.Target, error) {
 	if r.cfg.BaseURL != "" {
 		return r.atBaseURL(r.cfg.BaseURL, "--base-url", spec)
 	}
-	known := presetNamed(provider)
+	known := r.presetNamed(provider)
 	switch {
 	case provider == simProvider:
 		return r.custom(simProvider, model, nil), nil
@@ -140,7 +179,7 @@ func (r *Resolver) target(spec string) (llm.Target, error) {
 	case known != nil && !named:
 		return llm.Target{}, r.missing("the model %q names a provider alone; write %s/%s, say", spec, known.name, known.example)
 	case known == nil && named && r.env("OPENAI_BASE_URL") == "":
-		return llm.Target{}, r.missing("the provider %q of the model %q is not known; those known are %s", provider, spec, strings.Join(Providers(), ", "))
+		return llm.Target{}, r.missing("the provider %q of the model %q is not known; those known are %s", provider, spec, strings.Join(providerNames(r.presets), ", "))
 	}
 	return r.openAI(spec)
 }
@@ -150,7 +189,7 @@ func (r *Resolver) target(spec string) (llm.Target, error) {
 // is not there.
 func (r *Resolver) routed(p *preset) bool {
 	key, _ := r.firstSet(p.keyVars)
-	return r.env("OPENAI_BASE_URL") != "" && key == "" && !p.keyless
+	return r.env("OPENAI_BASE_URL") != "" && key == "" && !p.keyless && !p.configured
 }
 
 // custom gives a client in this process.
@@ -172,16 +211,24 @@ func (r *Resolver) openAI(spec string) (llm.Target, error) {
 		return r.atBaseURL(base, "OPENAI_BASE_URL", spec)
 	}
 	model := strings.TrimPrefix(spec, "openai/")
-	if r.env("OPENAI_API_KEY") == "" {
-		if model == "" {
-			return llm.Target{}, r.missing("no model is configured")
-		}
+	openAI, anthropic := r.presetNamed("openai"), r.presetNamed("anthropic")
+	switch {
+	case model != "" && (openAI.configured || r.hasKey(openAI)):
+		return r.atPreset(openAI, model)
+	case model != "":
 		return llm.Target{}, r.missing("the model %q needs OPENAI_API_KEY or a base URL", model)
+	case r.hasKey(openAI):
+		return r.atPreset(openAI, defaultOpenAIModel)
+	case r.hasKey(anthropic):
+		return r.atPreset(anthropic, defaultAnthropicModel)
 	}
-	if model == "" {
-		model = defaultOpenAIModel
-	}
-	return r.atPreset(presetNamed("openai"), model)
+	return llm.Target{}, r.missing("no model is configured")
+}
+
+// hasKey reports whether a provider's key is set, or can be asked for.
+func (r *Resolver) hasKey(p *preset) bool {
+	key, _ := r.firstSet(p.keyVars)
+	return key != "" || p.keyCommand != nil
 }
 
 // atBaseURL finds a model at an address that somebody set.
@@ -190,7 +237,7 @@ func (r *Resolver) atBaseURL(base, setBy, spec string) (llm.Target, error) {
 	if err != nil {
 		return llm.Target{}, err
 	}
-	p := presetAt(address.Hostname())
+	p := r.presetAt(address.Hostname())
 	if p == nil {
 		p = r.unknownHost(address, spec)
 	}
@@ -198,10 +245,10 @@ func (r *Resolver) atBaseURL(base, setBy, spec string) (llm.Target, error) {
 	if err != nil {
 		return llm.Target{}, err
 	}
-	model := modelAt(p, spec)
+	model := r.modelAt(p, spec)
 	client := func() llm.Client { return r.client(p, address.String(), key) }
 	// A simulated model behind HTTP is an endpoint of its own: it is labelled.
-	target := llm.Target{Model: model, Endpoint: r.endpoint(endpointKey{address.String(), key + "\x00" + simLabel(p)}, p.name, client)}
+	target := llm.Target{Model: model, Endpoint: r.endpoint(endpointKey{address.String(), key.identity(p) + "\x00" + simLabel(p)}, p.name, client)}
 	if model == "" {
 		target.Model, err = r.onlyModel(target.Endpoint)
 	}
@@ -220,12 +267,15 @@ func simLabel(p *preset) string {
 // are given.
 func (r *Resolver) unknownHost(address *url.URL, spec string) *preset {
 	p := &preset{name: address.Host, keyVars: []string{"OPENAI_API_KEY"}, keyless: true}
+	if r.cfg.Providers["openai"].BaseURL == "" {
+		p.keyVars = r.presetNamed("openai").keyVars // else that variable belongs to the address that was set
+	}
 	provider, _, _ := strings.Cut(spec, "/")
-	if named := presetNamed(provider); named != nil && modelAt(p, spec) != spec {
-		p.name, p.quirks = named.name, named.quirks
+	if named := r.presetNamed(provider); named != nil && r.modelAt(p, spec) != spec {
+		p.name, p.quirks, p.api = named.name, named.quirks, named.api
 		p.quirks.PublishedOnly = false // it is not the provider itself that serves there
-		if key, _ := r.firstSet(named.keyVars); key != "" {
-			p.keyVars = named.keyVars
+		if r.hasKey(named) {
+			p.keyVars, p.keyCommand = named.keyVars, named.keyCommand
 		}
 	}
 	if provider == simProvider {
@@ -237,14 +287,14 @@ func (r *Resolver) unknownHost(address *url.URL, spec string) *preset {
 // modelAt gives the name that the endpoint knows: without the provider in front,
 // but for names that are a model's own. "openai/gpt-oss-…" is how those open models
 // are published.
-func modelAt(p *preset, spec string) string {
+func (r *Resolver) modelAt(p *preset, spec string) string {
 	provider, model, named := strings.Cut(spec, "/")
 	switch {
 	case !named, strings.HasPrefix(spec, "openai/gpt-oss"):
 		return spec
 	case provider == p.name:
 		return model
-	case len(p.hosts) == 0 && presetNamed(provider) != nil, provider == simProvider:
+	case len(p.hosts) == 0 && r.presetNamed(provider) != nil, provider == simProvider:
 		return model
 	}
 	return spec
@@ -261,10 +311,15 @@ func (r *Resolver) atPreset(p *preset, model string) (llm.Target, error) {
 	}
 	base, setBy := r.firstSet(p.baseVars)
 	switch {
+	case base == "" && p.baseURL == "" && len(p.baseVars) > 0:
+		return llm.Target{}, unset(p, p.baseVars[:1])
 	case base == "" && p.baseURL == "":
-		return llm.Target{}, r.missing("%s is not set, which %s/%s needs", p.baseVars[0], p.name, model)
+		return llm.Target{}, addressless(p)
 	case base == "":
-		base = p.baseURL
+		setBy = "the base_url of the provider " + p.name
+		if base, err = r.expand(p); err != nil {
+			return llm.Target{}, err
+		}
 	case p.name == "ollama":
 		base = ollamaURL(base)
 	}
@@ -276,7 +331,23 @@ func (r *Resolver) atPreset(p *preset, model string) (llm.Target, error) {
 		address = address.JoinPath("openai/v1")
 	}
 	client := func() llm.Client { return r.client(p, address.String(), key) }
-	return llm.Target{Model: model, Endpoint: r.endpoint(endpointKey{address.String(), key + "\x00"}, p.name, client)}, nil
+	return llm.Target{Model: model, Endpoint: r.endpoint(endpointKey{address.String(), key.identity(p) + "\x00"}, p.name, client)}, nil
+}
+
+// expand puts the variables of the environment into a provider's address.
+func (r *Resolver) expand(p *preset) (string, error) {
+	missing := ""
+	base := os.Expand(p.baseURL, func(name string) string {
+		value := r.env(name)
+		if value == "" {
+			missing = name
+		}
+		return value
+	})
+	if missing != "" {
+		return "", unset(p, []string{missing})
+	}
+	return base, nil
 }
 
 // ollamaURL reads OLLAMA_HOST, which may be a host, a port, an address to listen
@@ -310,21 +381,23 @@ func (r *Resolver) address(base, setBy string) (*url.URL, error) {
 }
 
 // key finds the provider's key.
-func (r *Resolver) key(p *preset) (string, error) {
+func (r *Resolver) key(p *preset) (secret, error) {
 	key, name := r.firstSet(p.keyVars)
-	if key == "" && !p.keyless {
-		return "", r.missing("%s is not set, which %s needs", strings.Join(p.keyVars, " or "), p.name)
+	switch {
+	case key == "" && p.keyCommand != nil:
+		return secret{ask: p.keyCommand}, nil
+	case key == "" && !p.keyless:
+		return secret{}, unset(p, p.keyVars)
+	case badKey(key):
+		return secret{}, r.missing("%s holds characters that no key has (spaces, line ends)", name)
 	}
-	if strings.ContainsFunc(key, func(c rune) bool { return c <= ' ' || c > '~' }) {
-		return "", r.missing("%s holds characters that no key has (spaces, line ends)", name)
-	}
-	return key, nil
+	return secret{key: key}, nil
 }
 
-func (r *Resolver) client(p *preset, base, key string) *openai.Client {
+func (r *Resolver) client(p *preset, base string, key secret) llm.Client {
 	cfg := p.quirks
-	cfg.Provider, cfg.BaseURL, cfg.APIKey = p.name, base, key
-	if p.name == "openai" {
+	cfg.Provider, cfg.BaseURL, cfg.APIKey = p.name, base, key.key
+	if p.name == "openai" && !p.anonymous {
 		cfg.Header = cfg.Header.Clone()
 		for name, variable := range map[string]string{"Openai-Organization": "OPENAI_ORG_ID", "Openai-Project": "OPENAI_PROJECT_ID"} {
 			if value := r.env(variable); value != "" {
@@ -335,7 +408,11 @@ func (r *Resolver) client(p *preset, base, key string) *openai.Client {
 			}
 		}
 	}
-	return openai.New(cfg)
+	doors := newDoors(p.api, cfg, key.ask)
+	if p.anonymous {
+		doors.withheld, _ = shown(endpointKey{address: base})
+	}
+	return doors
 }
 
 // endpoint gives the endpoint of an address and a key, made once.
@@ -345,9 +422,23 @@ func (r *Resolver) endpoint(key endpointKey, name string, client func() llm.Clie
 	if e := r.endpoints[key]; e != nil {
 		return e
 	}
-	e := &llm.Endpoint{Name: name, Client: client(), Limiter: llm.NewLimiter(llm.LimiterConfig{
-		MaxInFlight: r.cfg.Concurrency, RequestsPerMinute: r.cfg.RequestsPerMinute, TokensPerMinute: r.cfg.TokensPerMinute,
-	})}
+	address, keyless := shown(key)
+	e := &llm.Endpoint{Name: name, Address: address, Simulated: name == simProvider, Keyless: keyless, Client: client(), Health: &llm.Health{}}
+	e.Limiter = r.cfg.Limiter(e, r.limitsOf(name))
 	r.endpoints[key] = e
 	return e
+}
+
+// shown is an address as logs and people may have it: without user info, query and
+// fragment. A model in this process has none. keyless says that nothing secret is sent
+// there.
+func shown(key endpointKey) (address string, keyless bool) {
+	u, err := url.Parse(key.address)
+	if err != nil || u.Host == "" {
+		return "", true
+	}
+	secret, _, _ := strings.Cut(key.key, "\x00")
+	keyless = secret == "" && u.User == nil && u.RawQuery == ""
+	u.User, u.RawQuery, u.ForceQuery, u.Fragment = nil, "", false, ""
+	return u.String(), keyless
 }

@@ -94,6 +94,8 @@ func TestWhatPeopleSetFindsAnEndpoint(t *testing.T) {
 		names []string // endpoint's name and model, in turn
 	}{
 		{[]string{"OPENAI_API_KEY", "k"}, "", []string{"openai", "gpt-5-mini"}},
+		{[]string{"ANTHROPIC_API_KEY", "k"}, "", []string{"anthropic", "claude-sonnet-5"}},
+		{[]string{"ANTHROPIC_API_KEY", "k", "OPENAI_API_KEY", "k"}, "", []string{"openai", "gpt-5-mini"}},
 		{[]string{"OPENAI_API_KEY", "k"}, "gpt-5", []string{"openai", "gpt-5"}},
 		{[]string{"OPENAI_API_KEY", "k"}, "openai/gpt-5", []string{"openai", "gpt-5"}},
 		{[]string{"OPENAI_API_KEY", "k", "CONVENE_MODEL", "o3"}, "", []string{"openai", "o3"}},
@@ -105,6 +107,10 @@ func TestWhatPeopleSetFindsAnEndpoint(t *testing.T) {
 		{[]string{"DEEPSEEK_API_KEY", "k", "TOGETHER_API_KEY", "k"}, "deepseek/d,together/a/b", []string{"deepseek", "d", "together", "a/b"}},
 		{[]string{"AZURE_OPENAI_API_KEY", "k", "AZURE_OPENAI_ENDPOINT", "https://x.openai.azure.com/"}, "azure/mine", []string{"azure", "mine"}},
 		{nil, "ollama/qwen3,lmstudio/a,vllm/b/c,llamacpp/default", []string{"ollama", "qwen3", "lmstudio", "a", "vllm", "b/c", "llamacpp", "default"}},
+		{[]string{"MOONSHOT_API_KEY", "k", "ZAI_API_KEY", "k", "CEREBRAS_API_KEY", "k", "FIREWORKS_API_KEY", "k"}, "moonshot/a,zai/b,cerebras/c,fireworks/accounts/fireworks/models/d",
+			[]string{"moonshot", "a", "zai", "b", "cerebras", "c", "fireworks", "accounts/fireworks/models/d"}},
+		{[]string{"AWS_BEARER_TOKEN_BEDROCK", "k", "AWS_REGION", "us-west-2", "VERTEX_ACCESS_TOKEN", "k", "GOOGLE_CLOUD_PROJECT", "p", "GOOGLE_CLOUD_LOCATION", "l"},
+			"bedrock/openai.gpt-oss-120b-1:0,vertex/google/gemini-2.5-flash", []string{"bedrock", "openai.gpt-oss-120b-1:0", "vertex", "google/gemini-2.5-flash"}},
 		{nil, "sim", []string{"sim", "sim"}},
 		{[]string{"OPENAI_BASE_URL", "http://localhost:1/v1"}, "sim", []string{"sim", "sim"}},
 		{[]string{"OPENAI_BASE_URL", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", "k"}, "anthropic/claude-x", []string{"openrouter", "anthropic/claude-x"}},
@@ -156,8 +162,7 @@ func TestProvidersGetTheKeyTheirWay(t *testing.T) {
 	require.Equal(t, "azure-key", s.header.Get("Api-Key"))
 	require.Empty(t, s.header.Get("Authorization"))
 
-	call(t, resolve(t, endpoint.Config{Env: env("ANTHROPIC_API_KEY", "a-key"), BaseURL: s.URL + "/v1"}, "anthropic/claude")[0])
-	require.Equal(t, "2023-06-01", s.header.Get("Anthropic-Version"))
+	call(t, resolve(t, endpoint.Config{Env: env("ANTHROPIC_API_KEY", "a-key"), BaseURL: s.URL + "/v1"}, "anthropic/claude?api=chat")[0])
 	require.Equal(t, "Bearer a-key", s.header.Get("Authorization"))
 
 	call(t, resolve(t, endpoint.Config{Env: env("OLLAMA_HOST", strings.TrimPrefix(s.URL, "http://"))}, "ollama/q")[0])
@@ -181,9 +186,10 @@ func TestNothingConfigured(t *testing.T) {
 		{nil, "", "anthropic/claude", []string{"ANTHROPIC_API_KEY is not set"}, ""},
 		{nil, "", "gemini/x", []string{"GEMINI_API_KEY or GOOGLE_API_KEY is not set"}, ""},
 		{nil, "", "azure/x", []string{"AZURE_OPENAI_API_KEY is not set"}, ""},
+		{[]string{"AWS_BEARER_TOKEN_BEDROCK", "k"}, "", "bedrock/x", []string{"AWS_REGION is not set, which bedrock needs"}, ""},
 		{[]string{"AZURE_OPENAI_API_KEY", "k"}, "", "azure/x", []string{"AZURE_OPENAI_ENDPOINT is not set"}, ""},
 		{[]string{"OPENAI_API_KEY", "k"}, "", "antropic/claude", []string{`provider "antropic"`, "anthropic"}, ""},
-		{[]string{"OPENAI_API_KEY", "k"}, "", "anthropic", []string{"names a provider alone", "anthropic/claude-sonnet-4-5"}, ""},
+		{[]string{"OPENAI_API_KEY", "k"}, "", "anthropic", []string{"names a provider alone", "anthropic/claude-sonnet-5"}, ""},
 		{[]string{"ANTHROPIC_API_KEY", "k"}, "", "anthropic/", []string{"needs a model"}, ""},
 		{nil, "localhost:8080", "m", []string{"--base-url is no address"}, ""},
 		{[]string{"OPENAI_BASE_URL", "ftp://x"}, "", "m", []string{"OPENAI_BASE_URL is no address"}, ""},
@@ -239,4 +245,17 @@ func TestClientsOfOnesOwn(t *testing.T) {
 	require.Equal(t, "x", route[0].Model)
 	require.Equal(t, "mine", call(t, route[0]).Provider)
 	require.Equal(t, fake{}, route[1].Endpoint.Client)
+}
+
+// What is shown and logged of an address names no user and no secret.
+func TestTheAddressShownHasNoSecrets(t *testing.T) {
+	for base, shown := range map[string]string{
+		"http://me:sesame@localhost:1/v1/?key=sesame#sesame": "http://localhost:1/v1",
+		"https://host/v1": "https://host/v1",
+	} {
+		e := resolve(t, endpoint.Config{Env: env(), BaseURL: base}, "m")[0].Endpoint
+		require.Equal(t, shown, e.Address)
+		require.NotNil(t, e.Health)
+	}
+	require.Empty(t, resolve(t, endpoint.Config{Env: env()}, "sim")[0].Endpoint.Address)
 }

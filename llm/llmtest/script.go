@@ -12,6 +12,7 @@ import (
 
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/llm"
+	"github.com/convene-run/convene/llm/internal/deltas"
 )
 
 // provider is the name that scripted replies come from.
@@ -100,7 +101,7 @@ func (s *Scripted) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.De
 			yield(llm.Delta{}, err)
 			return
 		}
-		if !yieldReply(yield, step.reply) {
+		if !deltas.Yield(yield, step.reply) {
 			return
 		}
 		if step.err != nil {
@@ -112,31 +113,6 @@ func (s *Scripted) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.De
 			FirstToken: step.after, Total: time.Since(start), Attempts: 1,
 		}}, nil)
 	}
-}
-
-// yieldReply sends a reply as deltas: reasoning, text, then each call with its
-// arguments in two fragments.
-func yieldReply(yield func(llm.Delta, error) bool, reply events.Reply) bool {
-	if reply.Reasoning != "" && !yield(llm.Delta{Reasoning: reply.Reasoning}, nil) {
-		return false
-	}
-	for word := range strings.SplitAfterSeq(reply.Text, " ") {
-		if word != "" && !yield(llm.Delta{Text: word}, nil) {
-			return false
-		}
-	}
-	for i, call := range reply.ToolCalls {
-		half := len(call.Arguments) / 2
-		for _, fragment := range []string{call.Arguments[:half], call.Arguments[half:]} {
-			if fragment != "" && !yield(llm.Delta{Fragment: fragment, Index: i}, nil) {
-				return false
-			}
-		}
-		if !yield(llm.Delta{Call: &call, Index: i}, nil) {
-			return false
-		}
-	}
-	return true
 }
 
 // next takes the step for a request and records it.

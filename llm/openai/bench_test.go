@@ -17,6 +17,7 @@ import (
 
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/llm"
+	"github.com/convene-run/convene/llm/wire"
 )
 
 const benchChunks = 25
@@ -90,7 +91,7 @@ func BenchmarkReadReply(b *testing.B) {
 	cfg.HTTPClient = body
 	library := lib.NewClientWithConfig(cfg)
 	ours := New(Config{})
-	ours.transport = body
+	ours.SetTransport(body)
 	b.Run("library", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
@@ -125,7 +126,7 @@ func BenchmarkOverHTTP(b *testing.B) {
 	cfg := lib.DefaultConfig("k")
 	cfg.BaseURL = server.URL
 	library := lib.NewClientWithConfig(cfg)
-	ours := New(Config{BaseURL: server.URL})
+	ours := New(Config{Config: wire.Config{BaseURL: server.URL}})
 	defer ours.Close()
 	b.Run("library", func(b *testing.B) {
 		for b.Loop() {
@@ -148,7 +149,7 @@ func TestReadingIsCheap(t *testing.T) {
 	cfg.HTTPClient = body
 	library := lib.NewClientWithConfig(cfg)
 	ours := New(Config{})
-	ours.transport = body
+	ours.SetTransport(body)
 	expected, err := readWithLibrary(t.Context(), library)
 	require.NoError(t, err)
 	got, err := readWithOurs(t.Context(), ours)
@@ -157,19 +158,18 @@ func TestReadingIsCheap(t *testing.T) {
 	if raceEnabled || testing.Short() {
 		t.Skip("times mean nothing here")
 	}
-	best := func(read func()) time.Duration {
-		least := time.Hour
+	timed := func(least time.Duration, read func()) time.Duration {
+		start := time.Now()
 		for range 20 {
-			start := time.Now()
-			for range 50 {
-				read()
-			}
-			least = min(least, time.Since(start))
+			read()
 		}
-		return least
+		return min(least, time.Since(start))
 	}
-	theirs := best(func() { _, _ = readWithLibrary(t.Context(), library) })
-	mine := best(func() { _, _ = readWithOurs(t.Context(), ours) })
+	theirs, mine := time.Hour, time.Hour
+	for range 100 { // in turns, so that what else the machine does meets both
+		theirs = timed(theirs, func() { _, _ = readWithLibrary(t.Context(), library) })
+		mine = timed(mine, func() { _, _ = readWithOurs(t.Context(), ours) })
+	}
 	require.Less(t, float64(mine)/float64(theirs), 0.5, "ours %s, the library %s", mine, theirs)
 }
 
@@ -186,7 +186,7 @@ func BenchmarkEncodeRequest(b *testing.B) {
 	cfg := Config{}.withDefaults()
 	b.ReportAllocs()
 	for b.Loop() {
-		out = appendRequest(out[:0], &req, &cfg, 0)
+		out = appendRequest(out[:0], &req, &cfg, llm.Kept{}, 0)
 	}
 	b.SetBytes(int64(len(out)))
 }

@@ -3,11 +3,11 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
-	"math/rand/v2"
 	"reflect"
 	"strings"
 
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/llm/wire"
 )
 
 // call is one tool call under assembly.
@@ -226,9 +226,10 @@ func (s *callSet) finish() {
 			s.append(&call{name: c.name, args: c.repeat, whole: true})
 		}
 		c.repeat = nil
-		// The newest fragment repeated arguments that were not complete before it.
-		if last := c.args[c.lastFragment:]; !c.scan.done && c.lastFragment > 0 &&
-			bytes.HasPrefix(last, c.args[:c.lastFragment]) && validJSON(last) {
+		// The newest fragment repeated arguments that were not complete before it, perhaps
+		// spaced otherwise.
+		if last := c.args[c.lastFragment:]; c.lastFragment > 0 && wire.ValidJSON(last) && !wire.ValidJSON(c.args) &&
+			bytes.HasPrefix(compact(last), compact(c.args[:c.lastFragment])) {
 			c.args = last
 		}
 	}
@@ -244,43 +245,35 @@ func (s *callSet) announce(c *call) {
 	c.final = events.ToolCall{ID: s.id(c.rawID), Name: c.name, Arguments: args, Extra: c.extra.object()}
 }
 
-// id gives the endpoint's id where it is usable, else a new one (WIRE 7).
+// id gives the endpoint's id where it is usable, else a new one.
 func (s *callSet) id(raw string) events.CallID {
-	id := events.CallID(raw)
-	for id == "" || s.taken(id) {
-		id = newCallID()
+	var reply []events.ToolCall
+	for _, c := range s.list[:s.announced-1] {
+		reply = append(reply, c.final)
 	}
-	return id
+	return wire.UniqueID(raw, s.history, reply)
 }
 
-// taken reports whether a call of this reply or of the history has the id.
-func (s *callSet) taken(id events.CallID) bool {
-	for _, c := range s.list {
-		if c.final.ID == id {
-			return true
+// compact gives JSON, or the beginning of it, without the white space between its
+// values.
+func compact(text []byte) []byte {
+	out := make([]byte, 0, len(text))
+	inString, escape := false, false
+	for _, b := range text {
+		switch {
+		case escape:
+			escape = false
+		case inString:
+			escape = b == '\\'
+			inString = b != '"'
+		case b == '"':
+			inString = true
+		case b == ' ' || b == '\n' || b == '\t' || b == '\r':
+			continue
 		}
+		out = append(out, b)
 	}
-	for i := range s.history {
-		for j := range s.history[i].ToolCalls {
-			if s.history[i].ToolCalls[j].ID == id {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-const (
-	callIDLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-	callIDLength  = 9 // the only length that Mistral takes; others take any
-)
-
-func newCallID() events.CallID {
-	var id [callIDLength]byte
-	for i := range id {
-		id[i] = callIDLetters[rand.IntN(len(callIDLetters))]
-	}
-	return events.CallID(id[:])
+	return out
 }
 
 func sameJSON(a, b []byte) bool {

@@ -2,40 +2,34 @@ package openai
 
 import (
 	"errors"
-	"unsafe"
+	"strings"
 
 	"github.com/tidwall/gjson"
 
 	lib "github.com/sashabaranov/go-openai"
 
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/llm"
 )
 
-var errNotJSON = errors.New("chunk is not valid JSON")
-
-// chunk takes one JSON document of the stream: a chunk, a whole completion, or an
+// Document takes one JSON document of the stream: a chunk, a whole completion, or an
 // error. It is lenient: a field of an unexpected type is as good as absent.
-func (s *stream) chunk(data []byte) error {
-	if !validJSON(data) {
-		return errNotJSON
-	}
-	// The strings below share data's memory; whatever outlives this call is cloned.
-	root := gjson.Parse(unsafe.String(unsafe.SliceData(data), len(data)))
-	if !root.IsObject() {
-		return nil
-	}
+func (s *stream) Document(root gjson.Result) error {
 	var choices, usage gjson.Result
 	var failed bool
+	var kind string
 	root.ForEach(func(key, value gjson.Result) bool {
 		switch key.Str {
 		case "choices":
 			choices = value
 		case "usage":
 			usage = value
+		case "service_tier":
+			s.Served(value.Str)
+		case "type":
+			kind = value.Str
 		case "model":
-			if value.Str != "" && value.Str != s.model {
-				s.model = string(append([]byte(nil), value.Str...))
-			}
+			s.Named(value.Str)
 		case "error":
 			failed = failed || says(value)
 		case "object":
@@ -44,9 +38,14 @@ func (s *stream) chunk(data []byte) error {
 		return true
 	})
 	if failed {
-		return s.client.streamError(s.req.Model, root)
+		return s.ErrorIn(root)
 	}
-	had := s.content
+	if !choices.Exists() && !usage.Exists() {
+		if err := s.otherAPI(kind); err != nil {
+			return err
+		}
+	}
+	had := s.Content
 	var err error
 	choices.ForEach(func(_, choice gjson.Result) bool {
 		err = s.choice(choice)
@@ -55,15 +54,38 @@ func (s *stream) chunk(data []byte) error {
 	if err != nil {
 		return err
 	}
-	if err := s.bounded(); err != nil {
+	if err := s.Grow(0); err != nil {
 		return err
 	}
 	s.finalUsage = false
 	if u, ok := parseUsage(usage); ok {
-		s.usage, s.usageSeen = u, true
+		s.Counted(u)
+		if cost := usage.Get("cost"); cost.Type == gjson.Number && s.client.cfg.ChargesUSD {
+			s.Charged(cost.Num)
+		}
 		s.finalUsage = had && (!choices.IsArray() || choices.Raw == "[]")
 	}
 	return s.announce()
+}
+
+// otherAPI is the error of an event that belongs to another API: its stream would end
+// with [DONE] and look like an empty reply.
+func (s *stream) otherAPI(kind string) error {
+	var instead events.API
+	switch {
+	case strings.HasPrefix(kind, "response."):
+		instead = events.APIResponses
+	case kind == "message_start", strings.HasPrefix(kind, "content_block"):
+		instead = events.APIMessages
+	default:
+		return nil
+	}
+	err := s.Failure(llm.ErrServer, "the endpoint answered by another API: %s", instead)
+	var e *llm.Error
+	if errors.As(err, &e) {
+		e.Instead = instead
+	}
+	return err
 }
 
 // says reports whether an error field holds an error.
@@ -78,17 +100,19 @@ func says(v gjson.Result) bool {
 }
 
 func (s *stream) choice(choice gjson.Result) error {
-	var delta gjson.Result
+	var delta, message, usage gjson.Result
 	var finish string
 	other := false
 	choice.ForEach(func(key, value gjson.Result) bool {
 		switch key.Str {
 		case "index":
 			other = value.Int() > 0
-		case "delta", "message":
-			if value.IsObject() {
-				delta = value
-			}
+		case "delta":
+			delta = value
+		case "message":
+			message = value
+		case "usage":
+			usage = value
 		case "finish_reason":
 			finish = value.Str
 		}
@@ -97,17 +121,29 @@ func (s *stream) choice(choice gjson.Result) error {
 	if other {
 		return nil // asked for one choice; a second is not ours
 	}
+	if !delta.IsObject() || delta.Raw == "{}" && !s.Content {
+		delta = message // beside a delta it repeats the reply so far
+	}
 	if err := s.delta(delta); err != nil {
 		return err
 	}
-	if finish == "error" {
-		return s.client.failure(s.req.Model, errorServer, "the endpoint finished with an error")
+	if u, ok := parseUsage(usage); ok {
+		s.Counted(u)
+	}
+	switch {
+	case finish == "error":
+		return s.Failure(llm.ErrServer, "the endpoint finished with an error")
+	case broken[finish]:
+		return s.Broken("the endpoint broke the reply off: " + finish)
 	}
 	if finish != "" && s.finish == "" {
 		s.finish = finishReason(finish)
 	}
 	return nil
 }
+
+// broken are the finish reasons that mean half a reply: DeepSeek, Z.ai, vLLM.
+var broken = map[string]bool{"insufficient_system_resource": true, "network_error": true, "abort": true, "aborted": true, "server_error": true}
 
 // finishReason folds the spellings of some endpoints into those of the format.
 func finishReason(sent string) events.FinishReason {
@@ -116,14 +152,18 @@ func finishReason(sent string) events.FinishReason {
 		return events.FinishLength
 	case string(lib.FinishReasonFunctionCall), "tool_use":
 		return events.FinishToolCalls
+	case "model_context_window_exceeded":
+		return events.FinishLength
 	case "end_turn", "eos", "STOP":
 		return events.FinishStop
+	case "SAFETY", "RECITATION", "PROHIBITED_CONTENT", "sensitive":
+		return events.FinishContentFilter
 	}
-	return events.FinishReason(string(append([]byte(nil), sent...)))
+	return events.FinishReason(strings.Clone(sent))
 }
 
 func (s *stream) delta(delta gjson.Result) error {
-	var content, refusal, thought, reasoning, details, calls gjson.Result
+	var content, refusal, thought, reasoning, details, calls, function gjson.Result
 	delta.ForEach(func(key, value gjson.Result) bool {
 		switch key.Str {
 		case "content":
@@ -132,15 +172,16 @@ func (s *stream) delta(delta gjson.Result) error {
 			refusal = value
 		case "reasoning_content":
 			thought = value
+			s.cameIn(key.Str, value)
 		case "reasoning":
 			reasoning = value
+			s.cameIn(key.Str, value)
 		case reasoningDetails:
 			details = value
 		case "tool_calls":
 			calls = value
-		case "role", "annotations", "audio", "function_call", "channel", "logprobs", "index", "name",
-			"content_filter_results", "obfuscation", "id", "type", "token_ids":
-			// parts of an answer that no endpoint wants back
+		case "function_call":
+			function = value
 		default:
 			s.keep(&s.extra, key.Str, value)
 		}
@@ -157,16 +198,34 @@ func (s *stream) delta(delta gjson.Result) error {
 			return err
 		}
 	}
+	if function.IsObject() && !calls.IsArray() {
+		return s.functionCall(function)
+	}
 	return s.toolCalls(calls)
 }
 
-// keep stores a field to be sent back, unless it says nothing.
+// functionCall takes the one call of a reply in the form from before tools.
+func (s *stream) functionCall(function gjson.Result) error {
+	s.Content = true
+	s.calls.add(fragment{hasIndex: true, name: function.Get("name").Str, args: function.Get("arguments").String()})
+	_ = s.Grow(len(function.Raw)) // the chunk is looked at as a whole
+	return s.Err()
+}
+
+// cameIn notes the field that reasoning came in: an empty one counts, null does not.
+func (s *stream) cameIn(field string, value gjson.Result) {
+	if value.Type == gjson.String && s.reasoningField != "reasoning_content" {
+		s.reasoningField = strings.Clone(field)
+	}
+}
+
+// keep stores a field that an endpoint wants back, unless it says nothing.
 func (s *stream) keep(to *extraFields, key string, value gjson.Result) {
-	if value.Type == gjson.Null || value.Raw == `""` || value.Raw == "[]" || value.Raw == "{}" {
+	if !echoed[key] || value.Type == gjson.Null || value.Raw == `""` || value.Raw == "[]" || value.Raw == "{}" {
 		return
 	}
-	s.size += len(value.Raw)
-	to.add(string(append([]byte(nil), key...)), []byte(value.Raw))
+	_ = s.Grow(len(value.Raw)) // the chunk is looked at as a whole
+	to.add(strings.Clone(key), []byte(value.Raw))
 }
 
 // thoughts takes the reasoning from the first of its fields that has some: they
@@ -185,7 +244,7 @@ func (s *stream) thoughts(thought, reasoning, details gjson.Result) error {
 			})
 		}
 	}
-	return s.addReasoning(text)
+	return s.AddReasoning(text)
 }
 
 // contents takes content as text or as an array of parts (WIRE 3).
@@ -200,16 +259,16 @@ func (s *stream) contents(content gjson.Result) error {
 	content.ForEach(func(_, part gjson.Result) bool {
 		switch thinking := part.Get("thinking"); {
 		case part.Type == gjson.String:
-			err = s.addText(part.Str)
+			err = s.AddText(part.Str)
 		case thinking.Type == gjson.String:
-			err = s.addReasoning(thinking.Str)
+			err = s.AddReasoning(thinking.Str)
 		case thinking.IsArray():
 			thinking.ForEach(func(_, p gjson.Result) bool {
-				err = s.addReasoning(p.Get("text").Str)
+				err = s.AddReasoning(p.Get("text").Str)
 				return err == nil
 			})
 		default:
-			err = s.addText(part.Get("text").Str)
+			err = s.AddText(part.Get("text").Str)
 		}
 		return err == nil
 	})
@@ -222,16 +281,16 @@ func (s *stream) toolCalls(calls gjson.Result) error {
 	}
 	calls.ForEach(func(_, element gjson.Result) bool {
 		if element.IsObject() {
-			s.content = true
+			s.Content = true
 			s.calls.add(s.fragment(element))
 		}
-		return s.emitErr == nil && !s.calls.tooMany()
+		return s.Err() == nil && !s.calls.tooMany()
 	})
-	if s.emitErr != nil {
-		return s.emitErr
+	if err := s.Err(); err != nil {
+		return err
 	}
 	if s.calls.tooMany() {
-		return s.client.failure(s.req.Model, errorTooLarge, "more than %d tool calls in one reply (the bound of a reply)", MaxToolCalls)
+		return s.TooManyCalls()
 	}
 	return nil
 }
@@ -282,6 +341,6 @@ func (s *stream) fragment(element gjson.Result) fragment {
 		details := extraFields{details: rest.details}
 		f.extra = append(f.extra, field{reasoningDetails, []byte(gjson.GetBytes(details.object(), reasoningDetails).Raw)})
 	}
-	s.size += len(f.args)
+	_ = s.Grow(len(f.args)) // the chunk is looked at as a whole
 	return f
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/llm/openai"
+	"github.com/convene-run/convene/llm/wire"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -61,7 +62,7 @@ func newRecorder(t *testing.T) *recorder {
 // WIRE 21: temperature 0 is sent. WIRE 13: what we do not know goes back unchanged.
 func TestRequestBody(t *testing.T) {
 	r := newRecorder(t)
-	c := client(t, openai.Config{BaseURL: r.URL, ReasoningField: "reasoning_content"})
+	c := client(t, openai.Config{Config: wire.Config{BaseURL: r.URL}, ReasoningField: "reasoning_content"})
 	zero := 0.0
 	got := collect(t, c, llm.Request{
 		Model: "m", Temperature: &zero, MaxOutputTokens: 100, ToolChoice: llm.ToolChoiceNone,
@@ -81,7 +82,7 @@ func TestRequestBody(t *testing.T) {
 			{Role: events.RoleTool, ToolCallID: "a", Content: ""},
 			{Role: events.RoleTool, ToolCallID: "a", Content: "again"},
 			{Role: events.RoleTool, ToolCallID: "c", Content: "third"},
-			{Role: events.RoleAssistant, Content: "done", Reasoning: "not sent without calls"},
+			{Role: events.RoleAssistant, Content: "done", Reasoning: "sent without calls too"},
 		},
 	})
 	require.NoError(t, got.err)
@@ -102,13 +103,13 @@ func TestRequestBody(t *testing.T) {
 			{"role":"tool","tool_call_id":"a","content":""},
 			{"role":"tool","tool_call_id":"c","content":"third"},
 			{"role":"tool","tool_call_id":"d","content":"(no result: the call was not run)"},
-			{"role":"assistant","content":"done"}]}`, r.bodies[0])
+			{"role":"assistant","content":"done","reasoning_content":"sent without calls too"}]}`, r.bodies[0])
 }
 
 // Prompt caches hit: what was sent is a prefix of what is sent next.
 func TestALongerHistoryBeginsWithTheSameBytes(t *testing.T) {
 	r := newRecorder(t)
-	c := client(t, openai.Config{BaseURL: r.URL})
+	c := client(t, openai.Config{Config: wire.Config{BaseURL: r.URL}})
 	req := llm.Request{Model: "m", Tools: []llm.Tool{{Name: "t"}}, Messages: []events.Message{{Role: events.RoleSystem, Content: "s"}, {Role: events.RoleUser, Content: "u"}}}
 	collect(t, c, req)
 	req.Messages = append(req.Messages, events.Message{Role: events.RoleAssistant, Content: "a"}, events.Message{Role: events.RoleUser, Content: "b"})
@@ -122,7 +123,7 @@ func TestQuirksOfProviders(t *testing.T) {
 		{Role: events.RoleAssistant, Reasoning: "hm", ToolCalls: []events.ToolCall{{ID: "call_longer_than_nine", Name: "n", Arguments: "{}", Extra: json.RawMessage(`{"x":1}`)}, {ID: "abcDEF123", Name: "n"}}},
 		{Role: events.RoleTool, ToolCallID: "call_longer_than_nine", Content: "r"}, {Role: events.RoleTool, ToolCallID: "abcDEF123", Content: "r"},
 	}
-	collect(t, client(t, openai.Config{BaseURL: r.URL, PublishedOnly: true, ShortCallIDs: true, OutputLimitField: "max_completion_tokens"}),
+	collect(t, client(t, openai.Config{Config: wire.Config{BaseURL: r.URL}, PublishedOnly: true, ShortCallIDs: true, OutputLimitField: "max_completion_tokens"}),
 		llm.Request{Model: "m", MaxOutputTokens: 5, Messages: history})
 	var sent struct {
 		Limit    int `json:"max_completion_tokens"`
@@ -141,6 +142,26 @@ func TestQuirksOfProviders(t *testing.T) {
 	require.Equal(t, "abcDEF123", sent.Messages[2].ToolCallID)
 }
 
+// The key of the prompt cache goes to those who take one, until they refuse it.
+func TestCacheKey(t *testing.T) {
+	r := newRecorder(t)
+	req := ask("x")
+	req.CacheKey = "convene-1"
+	require.NoError(t, collect(t, client(t, openai.Config{Config: wire.Config{BaseURL: r.URL}}), req).err)
+	require.NotContains(t, r.bodies[0], "prompt_cache_key")
+	c := client(t, openai.Config{Config: wire.Config{BaseURL: r.URL}, TakesCacheKey: true})
+	require.NoError(t, collect(t, c, req).err)
+	require.Contains(t, r.bodies[1], `"prompt_cache_key":"convene-1"`)
+	r.refuse = func(body string) string {
+		if strings.Contains(body, "prompt_cache_key") {
+			return "Unrecognized request argument supplied: prompt_cache_key"
+		}
+		return ""
+	}
+	require.NoError(t, collect(t, c, req).err)
+	require.NotContains(t, r.bodies[3], "prompt_cache_key")
+}
+
 func TestParametersThatAModelRefusesAreLeftOut(t *testing.T) {
 	r := newRecorder(t)
 	r.refuse = func(body string) string {
@@ -154,7 +175,7 @@ func TestParametersThatAModelRefusesAreLeftOut(t *testing.T) {
 		}
 		return ""
 	}
-	c := client(t, openai.Config{BaseURL: r.URL})
+	c := client(t, openai.Config{Config: wire.Config{BaseURL: r.URL}})
 	zero := 0.0
 	req := llm.Request{Model: "strict", Temperature: &zero, MaxOutputTokens: 9, Messages: ask("x").Messages}
 	require.NoError(t, collect(t, c, req).err)
@@ -171,14 +192,14 @@ func TestParametersThatAModelRefusesAreLeftOut(t *testing.T) {
 
 func TestHeadersAndAddress(t *testing.T) {
 	r := newRecorder(t)
-	c := client(t, openai.Config{BaseURL: r.URL + "/v1/?api-version=7", APIKey: "k-1234567890", KeyHeader: "api-key", Header: http.Header{"anthropic-version": {"2023"}}})
+	c := client(t, openai.Config{Config: wire.Config{BaseURL: r.URL + "/v1/?api-version=7", APIKey: "k-1234567890", KeyHeader: "api-key", Header: http.Header{"anthropic-version": {"2023"}}}})
 	require.NoError(t, collect(t, c, ask("x")).err)
 	require.Equal(t, "/v1/chat/completions?api-version=7", r.last.RequestURI)
 	require.Equal(t, "k-1234567890", r.last.Header.Get("Api-Key"))
 	require.Equal(t, "2023", r.last.Header.Get("Anthropic-Version"))
 	require.Empty(t, r.last.Header.Get("Authorization"))
 
-	got := collect(t, client(t, openai.Config{BaseURL: "nonsense"}), ask("x"))
+	got := collect(t, client(t, openai.Config{Config: wire.Config{BaseURL: "nonsense"}}), ask("x"))
 	require.ErrorContains(t, got.err, "want http://HOST")
 }
 
@@ -195,7 +216,7 @@ func TestTheKeyIsNeverShown(t *testing.T) {
 	}
 	got := collect(t, serve(t, http.StatusOK, "text/event-stream", []byte("data: {\"error\":\"bad "+key+"\"}\n\n")), ask("x"))
 	require.NotContains(t, got.err.Error(), key)
-	got = collect(t, client(t, openai.Config{BaseURL: "http://user:" + key + "@127.0.0.1:1/v1", APIKey: key}), ask("x"))
+	got = collect(t, client(t, openai.Config{Config: wire.Config{BaseURL: "http://user:" + key + "@127.0.0.1:1/v1", APIKey: key}}), ask("x"))
 	require.Equal(t, llm.ErrUnreachable, llm.KindOf(got.err))
 	require.NotContains(t, got.err.Error(), key)
 }
@@ -243,22 +264,22 @@ func slow(t *testing.T, cfg openai.Config, handler func(w http.ResponseWriter, f
 	return client(t, cfg)
 }
 
-// WIRE 21: nothing waits for ever.
+// WIRE 21: nothing waits forever.
 func TestTimeouts(t *testing.T) {
 	short := 50 * time.Millisecond
 	chunk := "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n"
 	t.Run("no answer", func(t *testing.T) {
-		c := slow(t, openai.Config{FirstByteTimeout: short}, func(_ http.ResponseWriter, _ func(), over <-chan struct{}) { <-over })
+		c := slow(t, openai.Config{Config: wire.Config{FirstByteTimeout: short}}, func(_ http.ResponseWriter, _ func(), over <-chan struct{}) { <-over })
 		got := collect(t, c, ask("x"))
 		require.Equal(t, llm.ErrTimeout, llm.KindOf(got.err))
 		require.ErrorContains(t, got.err, "waiting for the first byte")
 	})
 	t.Run("headers alone", func(t *testing.T) {
-		c := slow(t, openai.Config{FirstByteTimeout: short}, func(_ http.ResponseWriter, flush func(), over <-chan struct{}) { flush(); <-over })
+		c := slow(t, openai.Config{Config: wire.Config{FirstByteTimeout: short}}, func(_ http.ResponseWriter, flush func(), over <-chan struct{}) { flush(); <-over })
 		require.Equal(t, llm.ErrTimeout, llm.KindOf(collect(t, c, ask("x")).err))
 	})
 	t.Run("stalled", func(t *testing.T) {
-		c := slow(t, openai.Config{IdleTimeout: short}, func(w http.ResponseWriter, flush func(), over <-chan struct{}) {
+		c := slow(t, openai.Config{Config: wire.Config{IdleTimeout: short}}, func(w http.ResponseWriter, flush func(), over <-chan struct{}) {
 			_, _ = io.WriteString(w, chunk)
 			flush()
 			<-over
@@ -269,7 +290,7 @@ func TestTimeouts(t *testing.T) {
 		require.ErrorContains(t, got.err, "waiting for the next byte")
 	})
 	t.Run("slow is not stalled", func(t *testing.T) {
-		c := slow(t, openai.Config{IdleTimeout: 200 * time.Millisecond}, func(w http.ResponseWriter, flush func(), _ <-chan struct{}) {
+		c := slow(t, openai.Config{Config: wire.Config{IdleTimeout: 200 * time.Millisecond}}, func(w http.ResponseWriter, flush func(), _ <-chan struct{}) {
 			for range 6 {
 				_, _ = io.WriteString(w, chunk)
 				flush()
@@ -279,8 +300,8 @@ func TestTimeouts(t *testing.T) {
 		})
 		require.Equal(t, "aaaaaaok", collect(t, c, ask("x")).text)
 	})
-	t.Run("comments for ever", func(t *testing.T) {
-		c := slow(t, openai.Config{TotalTimeout: 4 * short}, func(w http.ResponseWriter, flush func(), over <-chan struct{}) {
+	t.Run("comments without end", func(t *testing.T) {
+		c := slow(t, openai.Config{Config: wire.Config{TotalTimeout: 4 * short}}, func(w http.ResponseWriter, flush func(), over <-chan struct{}) {
 			for {
 				select {
 				case <-over:
@@ -303,7 +324,7 @@ func TestTimeouts(t *testing.T) {
 		})
 		start := time.Now()
 		require.NoError(t, collect(t, c, ask("x")).err)
-		require.Less(t, time.Since(start), 2*time.Second)
+		require.Less(t, time.Since(start), 30*time.Second)
 	})
 }
 
@@ -317,7 +338,7 @@ func TestTheConsumerEndsTheCall(t *testing.T) {
 		gone <- struct{}{}
 	}))
 	t.Cleanup(server.Close)
-	c := client(t, openai.Config{BaseURL: server.URL})
+	c := client(t, openai.Config{Config: wire.Config{BaseURL: server.URL}})
 	for range c.Stream(t.Context(), ask("x")) {
 		break
 	}
@@ -343,12 +364,12 @@ func TestAReplyIsBounded(t *testing.T) {
 		"reasoning": strings.Repeat(`data: {"choices":[{"delta":{"reasoning":"`+big+`"}}]}`+"\n\n", 3),
 		"arguments": strings.Repeat(`data: {"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"n","arguments":"{`+big+`"}}]}}]}`+"\n\n", 3),
 		"one line":  "data: {\"choices\":[{\"delta\":{\"content\":\"" + strings.Repeat("x", 100_000),
-		"extra":     strings.Repeat(`data: {"choices":[{"delta":{"content":"a","unknown":["`+big+`"]}}]}`+"\n\n", 3),
+		"extra":     strings.Repeat(`data: {"choices":[{"delta":{"content":"a","thinking_blocks":["`+big+`"]}}]}`+"\n\n", 3),
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body+okBody) }))
 			t.Cleanup(server.Close)
-			got := collect(t, client(t, openai.Config{BaseURL: server.URL, MaxReplyBytes: 1000}), ask("x"))
+			got := collect(t, client(t, openai.Config{Config: wire.Config{BaseURL: server.URL, MaxReplyBytes: 1000}}), ask("x"))
 			require.Equal(t, llm.ErrReplyTooLarge, llm.KindOf(got.err), "%v", got.err)
 			require.ErrorContains(t, got.err, "1000 bytes")
 		})
@@ -367,13 +388,13 @@ func TestAReplyIsBounded(t *testing.T) {
 func TestUnreachable(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
-	got := collect(t, client(t, openai.Config{BaseURL: server.URL}), ask("x"))
+	got := collect(t, client(t, openai.Config{Config: wire.Config{BaseURL: server.URL}}), ask("x"))
 	require.Equal(t, llm.ErrUnreachable, llm.KindOf(got.err))
 	require.ErrorContains(t, got.err, "cannot reach "+strings.TrimPrefix(server.URL, "http://"))
 
 	server = httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
 	t.Cleanup(server.Close)
-	got = collect(t, client(t, openai.Config{BaseURL: server.URL}), ask("x"))
+	got = collect(t, client(t, openai.Config{Config: wire.Config{BaseURL: server.URL}}), ask("x"))
 	require.Equal(t, llm.ErrBrokenStream, llm.KindOf(got.err), "%v", got.err)
 }
 
@@ -387,7 +408,7 @@ func TestAConnectionIsUsedAgain(t *testing.T) {
 		_, _ = io.WriteString(w, okBody)
 	}))
 	t.Cleanup(server.Close)
-	c := client(t, openai.Config{BaseURL: server.URL})
+	c := client(t, openai.Config{Config: wire.Config{BaseURL: server.URL}})
 	for range 20 {
 		require.NoError(t, collect(t, c, ask("x")).err)
 	}
@@ -399,7 +420,7 @@ func TestOnesOwnCertificateAuthority(t *testing.T) {
 	server.Config.ErrorLog = log.New(io.Discard, "", 0) // the refused handshake
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	got := collect(t, client(t, openai.Config{BaseURL: server.URL}), ask("x"))
+	got := collect(t, client(t, openai.Config{Config: wire.Config{BaseURL: server.URL}}), ask("x"))
 	var e *llm.Error
 	require.True(t, errors.As(got.err, &e))
 	require.Equal(t, llm.ErrUnreachable, e.Kind)
@@ -407,7 +428,7 @@ func TestOnesOwnCertificateAuthority(t *testing.T) {
 	require.ErrorContains(t, got.err, "SSL_CERT_FILE")
 
 	pool := server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
-	require.NoError(t, collect(t, client(t, openai.Config{BaseURL: server.URL, RootCAs: pool}), ask("x")).err)
+	require.NoError(t, collect(t, client(t, openai.Config{Config: wire.Config{BaseURL: server.URL, RootCAs: pool}}), ask("x")).err)
 }
 
 // A document of brackets alone must not exhaust the stack, wherever it comes.
@@ -442,7 +463,7 @@ func FuzzStream(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		for _, contentType := range []string{"text/event-stream", "application/json"} {
-			c := openai.NewForTest(openai.Config{MaxReplyBytes: 1 << 16}, contentType, body)
+			c := openai.NewForTest(openai.Config{Config: wire.Config{MaxReplyBytes: 1 << 16}}, contentType, body)
 			got := collect(t, c, ask("x"))
 			if got.err != nil {
 				require.NotEmpty(t, llm.KindOf(got.err))
@@ -483,7 +504,7 @@ func TestHostileStreamsEndSoon(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			start := time.Now()
 			collect(t, openai.NewForTest(openai.Config{}, "text/event-stream", []byte(body+"\n\n"+okBody)), ask("x"))
-			require.Less(t, time.Since(start), 5*time.Second)
+			require.Less(t, time.Since(start), 30*time.Second)
 		})
 	}
 }

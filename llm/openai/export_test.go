@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 
+	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/llm"
 )
 
@@ -23,12 +24,12 @@ func (f fixedBody) RoundTrip(r *http.Request) (*http.Response, error) {
 // NewForTest makes a client that is answered from memory.
 func NewForTest(cfg Config, contentType string, body []byte) *Client {
 	c := New(cfg)
-	c.transport = fixedBody{contentType, body}
+	c.SetTransport(fixedBody{contentType, body})
 	return c
 }
 
 // EncodeForTest gives the body of a request.
 func EncodeForTest(req *llm.Request) []byte {
 	cfg := Config{}.withDefaults()
-	return appendRequest(nil, req, &cfg, 0)
+	return appendRequest(nil, req, &cfg, llm.KeptFrom(events.APIChat, "test", req.Model), 0)
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/convene-run/convene/llm/wire"
 )
 
 // field is one member of a JSON object, its value as sent.
@@ -84,7 +86,7 @@ func appendMember(out []byte, key string) []byte {
 	if out[len(out)-1] != '{' {
 		out = append(out, ',')
 	}
-	return append(appendString(out, key), ':')
+	return append(wire.AppendString(out, key), ':')
 }
 
 // reasoningDetails is the field of OpenRouter whose blocks must come back in the
@@ -168,7 +170,7 @@ func (d *detail) append(out []byte) []byte {
 		out = append(appendMember(out, f.key), f.raw...)
 	}
 	if d.textKey != "" {
-		out = appendString(appendMember(out, d.textKey), string(d.text))
+		out = wire.AppendString(appendMember(out, d.textKey), string(d.text))
 	}
 	return append(out, '}')
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/llm/openai"
+	"github.com/convene-run/convene/llm/wire"
 )
 
 // result is all that a stream gave.
@@ -66,7 +67,7 @@ func serve(t testing.TB, status int, contentType string, body []byte, header ...
 		_, _ = w.Write(body)
 	}))
 	t.Cleanup(server.Close)
-	return client(t, openai.Config{Provider: "test", BaseURL: server.URL + "/v1", APIKey: "sk-secret-of-the-test"})
+	return client(t, openai.Config{Config: wire.Config{Provider: "test", BaseURL: server.URL + "/v1", APIKey: "sk-secret-of-the-test"}})
 }
 
 func client(t testing.TB, cfg openai.Config) *openai.Client {
@@ -140,7 +141,7 @@ var recordedShapes = map[string]recorded{
 	"gemini_compat_parallel_noindex.sse": {finish: "tool_calls", calls: calls(tool("function-call-1", "delegate_research", `{"question":"first"}`),
 		tool("function-call-2", "delegate_code", `{"goal":"second"}`), tool("function-call-3", "delegate_research", `{"question":"third"}`))},
 	"gemini38_thought_signature.sse": {finish: "stop", calls: calls(events.ToolCall{ID: "call_297140", Name: "read",
-		Arguments: `{"offset":1,"limit":100,"path":"/app/skills/SKILL.md"}`, Extra: []byte(`{"extra_content":{"google":{"thought_signature":"SIG"}}}`)})},
+		Arguments: `{"offset":1,"limit":100,"path":"/app/skills/SKILL.md"}`, Extra: []byte(back(`{"extra_content":{"google":{"thought_signature":"SIG"}}}`))})},
 }
 
 func (want recorded) check(t *testing.T, got result) {

@@ -2,8 +2,8 @@ package openai
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,11 +12,9 @@ import (
 
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/llm"
+	"github.com/convene-run/convene/llm/effort"
+	"github.com/convene-run/convene/llm/wire"
 )
-
-// noResult answers a call in the history that has no result: endpoints refuse a
-// call without one.
-const noResult = "(no result: the call was not run)"
 
 // streamOptions asks for the usage of a streamed reply.
 var streamOptions = func() string {
@@ -29,38 +27,66 @@ var streamOptions = func() string {
 
 // appendRequest writes the body of a request. The bytes for a history are a prefix
 // of those for the longer history, so that prompt caches hit.
-func appendRequest(dst []byte, req *llm.Request, cfg *Config, refused parameters) []byte {
+func appendRequest(dst []byte, req *llm.Request, cfg *Config, tag llm.Kept, refused wire.Fields) []byte {
 	dst = append(dst, `{"model":`...)
-	dst = appendString(dst, req.Model)
+	dst = wire.AppendString(dst, req.Model)
 	if len(req.Tools) > 0 {
 		dst = appendTools(dst, req.Tools)
-		if req.ToolChoice != llm.ToolChoiceAuto && !refused.has(parameterToolChoice) {
+		if req.ToolChoice != llm.ToolChoiceAuto && !refused.Has(fieldToolChoice) {
 			dst = append(dst, `,"tool_choice":`...)
-			dst = appendString(dst, string(req.ToolChoice))
+			dst = wire.AppendString(dst, string(req.ToolChoice))
 		}
 	}
-	if req.Temperature != nil && !refused.has(parameterTemperature) {
+	if req.Temperature != nil && effort.Sampled(req.Model, req.Effort) && !refused.Has(fieldTemperature) {
 		dst = append(dst, `,"temperature":`...)
 		dst = strconv.AppendFloat(dst, *req.Temperature, 'f', -1, 64)
 	}
 	if req.MaxOutputTokens > 0 {
 		dst = append(dst, ',')
-		dst = appendString(dst, outputLimitField(cfg, refused))
+		dst = wire.AppendString(dst, outputLimitField(cfg, refused))
 		dst = append(dst, ':')
 		dst = strconv.AppendInt(dst, int64(req.MaxOutputTokens), 10)
 	}
+	if cfg.TakesCacheKey && req.CacheKey != "" && !refused.Has(fieldCacheKey) {
+		dst = append(dst, `,"prompt_cache_key":`...)
+		dst = wire.AppendString(dst, req.CacheKey)
+	}
+	dst = appendEffort(dst, req, cfg.Thinking)
+	if tier := cfg.Tiers[req.Tier]; tier != "" && !refused.Has(fieldTier) {
+		dst = wire.AppendString(append(dst, `,"service_tier":`...), tier)
+	}
 	dst = append(dst, `,"stream":true`...)
-	if !refused.has(parameterStreamOptions) {
+	if !refused.Has(fieldStreamOptions) {
 		dst = append(dst, streamOptions...)
 	}
 	dst = append(dst, `,"messages":[`...)
-	w := messageWriter{dst: dst, cfg: cfg}
-	w.history(req.Messages)
+	w := messageWriter{dst: dst, cfg: cfg, tag: tag}
+	if cfg.ClaudeCache && llm.Family(req.Model) == "claude" {
+		w.marked = cacheMarks(req.Messages)
+	}
+	wire.WriteHistory(&w, req.Messages)
 	return append(w.dst, ']', '}')
 }
 
-func outputLimitField(cfg *Config, refused parameters) string {
-	if !refused.has(parameterOutputLimit) {
+// appendEffort says how much to think, in the words of the model and the field of the
+// endpoint.
+func appendEffort(dst []byte, req *llm.Request, way Thinking) []byte {
+	word := effort.Word(req.Model, req.Effort)
+	switch {
+	case word == "":
+		return dst
+	case way == ThinkingObject:
+		return append(wire.AppendString(append(dst, `,"reasoning":{"effort":`...), word), '}')
+	case way == ThinkingSwitch && word == effort.None:
+		return append(dst, `,"thinking":{"type":"disabled"}`...)
+	case way == ThinkingSwitch && !effort.Graded(req.Model):
+		return append(dst, `,"thinking":{"type":"enabled"}`...)
+	}
+	return wire.AppendString(append(dst, `,"reasoning_effort":`...), word)
+}
+
+func outputLimitField(cfg *Config, refused wire.Fields) string {
+	if !refused.Has(fieldOutputLimit) {
 		return cfg.OutputLimitField
 	}
 	if cfg.OutputLimitField == "max_tokens" {
@@ -76,14 +102,14 @@ func appendTools(dst []byte, tools []llm.Tool) []byte {
 			dst = append(dst, ',')
 		}
 		dst = append(dst, `{"type":"`+string(lib.ToolTypeFunction)+`","function":{"name":`...)
-		dst = appendString(dst, tools[i].Name)
+		dst = wire.AppendString(dst, tools[i].Name)
 		if tools[i].Description != "" {
 			dst = append(dst, `,"description":`...)
-			dst = appendString(dst, tools[i].Description)
+			dst = wire.AppendString(dst, tools[i].Description)
 		}
 		dst = append(dst, `,"parameters":`...)
 		if len(tools[i].Parameters) == 0 {
-			dst = append(dst, `{"type":"object","properties":{}}`...)
+			dst = append(dst, wire.EmptySchema...)
 		} else {
 			dst = append(dst, tools[i].Parameters...)
 		}
@@ -96,32 +122,39 @@ func appendTools(dst []byte, tools []llm.Tool) []byte {
 type messageWriter struct {
 	dst   []byte
 	cfg   *Config
+	tag   llm.Kept
 	wrote bool
+	// marked are the messages whose content ends with a mark of the cache.
+	marked []*events.Message
 }
 
-// history writes the messages. An assistant message with calls is followed by
-// exactly one tool message for each of them, before anything else, in the order
-// of the history; what breaks that rule in the history is mended.
-func (w *messageWriter) history(messages []events.Message) {
-	for i := 0; i < len(messages); i++ {
-		m := &messages[i]
-		switch m.Role {
-		case events.RoleTool:
-			// an answer to no call: endpoints refuse it
-		case events.RoleAssistant:
-			w.assistant(m)
-			answers := i + 1
-			for i+1 < len(messages) && messages[i+1].Role == events.RoleTool {
-				i++
-			}
-			w.answers(m.ToolCalls, messages[answers:i+1])
-		default:
-			w.open(m.Role)
-			w.dst = append(w.dst, `,"content":`...)
-			w.dst = appendString(w.dst, m.Content)
-			w.dst = append(w.dst, '}')
+// Say writes a message of the system or the user.
+func (w *messageWriter) Say(m *events.Message) {
+	w.open(m.Role)
+	w.dst = append(w.dst, `,"content":`...)
+	if slices.Contains(w.marked, m) {
+		w.dst = append(wire.AppendString(append(w.dst, `[{"type":"text","text":`...), m.Content), `,"cache_control":{"type":"ephemeral"}}]}`...)
+		return
+	}
+	w.dst = wire.AppendString(w.dst, m.Content)
+	w.dst = append(w.dst, '}')
+}
+
+// cacheMarks gives the messages whose ends are marked for Claude's cache: the system
+// text and the two newest of the user. Results of tools take no mark there.
+func cacheMarks(messages []events.Message) (marked []*events.Message) {
+	users := 0
+	for i := len(messages) - 1; i >= 0; i-- {
+		switch m := &messages[i]; {
+		case strings.TrimSpace(m.Content) == "":
+		case m.Role == events.RoleSystem && i == 0:
+			marked = append(marked, m)
+		case m.Role == events.RoleUser && users < 2:
+			users++
+			marked = append(marked, m)
 		}
 	}
+	return marked
 }
 
 func (w *messageWriter) open(role events.Role) {
@@ -130,12 +163,11 @@ func (w *messageWriter) open(role events.Role) {
 	}
 	w.wrote = true
 	w.dst = append(w.dst, `{"role":`...)
-	w.dst = appendString(w.dst, string(role))
+	w.dst = wire.AppendString(w.dst, string(role))
 }
 
-// assistant writes an assistant message. One that says nothing and calls nothing
-// is left out: some endpoints refuse it.
-func (w *messageWriter) assistant(m *events.Message) {
+// Assistant writes what the model said.
+func (w *messageWriter) Assistant(m *events.Message) {
 	if m.Content == "" && len(m.ToolCalls) == 0 {
 		return
 	}
@@ -144,13 +176,11 @@ func (w *messageWriter) assistant(m *events.Message) {
 	if m.Content == "" {
 		w.dst = append(w.dst, `null`...)
 	} else {
-		w.dst = appendString(w.dst, m.Content)
+		w.dst = wire.AppendString(w.dst, m.Content)
 	}
-	if w.cfg.ReasoningField != "" && m.Reasoning != "" && len(m.ToolCalls) > 0 {
-		w.member(w.cfg.ReasoningField)
-		w.dst = appendString(w.dst, m.Reasoning)
-	}
-	w.extra(m.Extra, "role", "content", "tool_calls", w.cfg.ReasoningField)
+	k, foreign := w.returned(m.Extra)
+	field := w.reasoning(m, k, foreign)
+	w.extra(k.Fields, "role", "content", "tool_calls", field)
 	if len(m.ToolCalls) > 0 {
 		w.dst = append(w.dst, `,"tool_calls":[`...)
 		for i := range m.ToolCalls {
@@ -166,64 +196,38 @@ func (w *messageWriter) assistant(m *events.Message) {
 
 func (w *messageWriter) call(c *events.ToolCall) {
 	w.dst = append(w.dst, `{"id":`...)
-	w.dst = appendString(w.dst, w.callID(c.ID))
+	w.dst = wire.AppendString(w.dst, w.callID(c.ID))
 	w.dst = append(w.dst, `,"type":"function","function":{"name":`...)
-	w.dst = appendString(w.dst, c.Name)
+	w.dst = wire.AppendString(w.dst, c.Name)
 	w.dst = append(w.dst, `,"arguments":`...)
-	w.dst = appendString(w.dst, sendableArguments(c.Arguments))
-	if len(c.Extra) > 0 {
-		w.extra([]byte(gjson.GetBytes(c.Extra, "function").Raw), "name", "arguments")
+	w.dst = wire.AppendString(w.dst, wire.SendableArguments(c.Arguments))
+	k, _ := w.returned(c.Extra)
+	if len(k.Fields) > 0 {
+		w.extra([]byte(gjson.GetBytes(k.Fields, "function").Raw), "name", "arguments")
 	}
 	w.dst = append(w.dst, '}')
-	w.extra(c.Extra, "id", "type", "function")
+	w.extra(k.Fields, "id", "type", "function")
 	w.dst = append(w.dst, '}')
 }
 
-// sendableArguments gives the arguments as endpoints take them back: some refuse
-// an empty text, and templates break on what is no JSON object.
-func sendableArguments(arguments string) string {
-	trimmed := strings.TrimLeft(arguments, " \t\r\n")
-	if trimmed == "" || trimmed[0] != '{' || !validText(arguments) {
-		return "{}"
-	}
-	return arguments
-}
-
-func (w *messageWriter) answers(calls []events.ToolCall, messages []events.Message) {
-	answered := make([]bool, len(calls))
-	for i := range messages {
-		for j := range calls {
-			if calls[j].ID == messages[i].ToolCallID && !answered[j] {
-				answered[j] = true
-				w.answer(calls[j].ID, messages[i].Content)
-				break
-			}
-		}
-	}
-	for j := range calls {
-		if !answered[j] {
-			w.answer(calls[j].ID, noResult)
-		}
-	}
-}
-
-func (w *messageWriter) answer(id events.CallID, content string) {
+// Result writes what a call brought, as text: endpoints take nothing else there.
+func (w *messageWriter) Result(call *events.ToolCall, result *events.Message, _ bool) {
 	w.open(events.RoleTool)
 	w.dst = append(w.dst, `,"tool_call_id":`...)
-	w.dst = appendString(w.dst, w.callID(id))
+	w.dst = wire.AppendString(w.dst, w.callID(call.ID))
 	w.dst = append(w.dst, `,"content":`...)
-	w.dst = appendString(w.dst, content)
+	w.dst = wire.AppendString(w.dst, result.Content)
 	w.dst = append(w.dst, '}')
 }
 
 func (w *messageWriter) member(key string) {
 	w.dst = append(w.dst, ',')
-	w.dst = append(appendString(w.dst, key), ':')
+	w.dst = append(wire.AppendString(w.dst, key), ':')
 }
 
 // extra writes the members of a stored JSON object, but for those already there.
 func (w *messageWriter) extra(object []byte, except ...string) {
-	if len(object) == 0 || w.cfg.PublishedOnly || !validJSON(object) {
+	if len(object) == 0 || w.cfg.PublishedOnly || !wire.ValidJSON(object) {
 		return
 	}
 	gjson.ParseBytes(bytes.TrimSpace(object)).ForEach(func(key, value gjson.Result) bool {
@@ -247,14 +251,9 @@ func (w *messageWriter) callID(id events.CallID) string {
 	if !w.cfg.ShortCallIDs || isShortID(string(id)) {
 		return string(id)
 	}
-	sum := sha256.Sum256([]byte(id))
-	short := make([]byte, callIDLength)
-	for i := range short {
-		short[i] = callIDLetters[int(sum[i])%len(callIDLetters)]
-	}
-	return string(short)
+	return wire.ShortID(id)
 }
 
 func isShortID(id string) bool {
-	return len(id) == callIDLength && strings.Trim(id, callIDLetters) == ""
+	return len(id) == wire.CallIDLength && strings.Trim(id, wire.CallIDLetters) == ""
 }

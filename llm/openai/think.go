@@ -2,15 +2,18 @@ package openai
 
 import "strings"
 
-const (
-	thinkOpen  = "<think>"
-	thinkClose = "</think>"
-)
+// thinkTags are the tags that endpoints put around reasoning, in turn opening and
+// closing.
+var thinkTags = []string{"<think>", "</think>", "<thought>", "</thought>"}
 
 // thinkSplitter parts content that carries its reasoning between <think> tags,
-// also where a chunk ends inside a tag (WIRE 12).
+// also where a chunk ends inside a tag (WIRE 12). A closing tag that nothing opened
+// ends reasoning too: some templates open it in the prompt.
 type thinkSplitter struct {
 	inside   bool
+	tag      int  // index of the tag that opened the block
+	closed   bool // a block has been closed
+	bare     func() error
 	started  bool // something other than white space was content
 	afterTag bool // white space after the closing tag is dropped
 	// held is the beginning of a tag that the next chunk may complete.
@@ -29,40 +32,52 @@ func (t *thinkSplitter) split(text string, emit func(text string, reasoning bool
 		t.held = ""
 	}
 	for text != "" {
-		tag := thinkOpen
-		if t.inside {
-			tag = thinkClose
-		}
-		before, after, found := t.cut(text, tag)
+		before, after, tag := t.cut(text)
 		if err := t.give(before, emit); err != nil {
 			return err
 		}
-		if !found {
+		if tag < 0 {
 			return nil
 		}
-		t.toggle()
+		if err := t.toggle(tag); err != nil {
+			return err
+		}
 		text = after
 	}
 	return nil
 }
 
-// cut finds the tag; the start of a tag at the very end is held back.
-func (t *thinkSplitter) cut(text, tag string) (before, after string, found bool) {
+// cut finds the next tag that means something here, -1 for none; the start of one at
+// the very end is held back.
+func (t *thinkSplitter) cut(text string) (before, after string, found int) {
 	for from := 0; ; {
 		i := strings.IndexByte(text[from:], '<')
 		if i < 0 {
-			return text, "", false
+			return text, "", -1
 		}
 		i += from
-		switch {
-		case strings.HasPrefix(text[i:], tag) && !t.quoted(text, i):
-			return text[:i], text[i+len(tag):], true
-		case strings.HasPrefix(tag, text[i:]):
-			t.held = strings.Clone(text[i:])
-			return text[:i], "", false
+		for at, tag := range thinkTags {
+			switch {
+			case !t.expects(at):
+			case strings.HasPrefix(text[i:], tag) && !t.quoted(text, i):
+				return text[:i], text[i+len(tag):], at
+			case strings.HasPrefix(tag, text[i:]):
+				t.held = strings.Clone(text[i:])
+				return text[:i], "", -1
+			}
 		}
 		from = i + 1
 	}
+}
+
+// expects reports whether a tag means something here: inside a block the one that
+// closes it, outside those that open one, and before the first block one that closes.
+func (t *thinkSplitter) expects(tag int) bool {
+	closes := tag%2 == 1
+	if t.inside {
+		return closes && tag == t.tag+1
+	}
+	return !closes || !t.closed && t.bare != nil
 }
 
 // quoted reports whether an opening tag stands behind a quote: then the text
@@ -78,13 +93,18 @@ func (t *thinkSplitter) quoted(text string, at int) bool {
 	return before == '`' || before == '"' || before == '\''
 }
 
-func (t *thinkSplitter) toggle() {
-	if t.inside {
-		t.inside, t.afterTag = false, true
+func (t *thinkSplitter) toggle(tag int) error {
+	switch {
+	case t.inside:
+		t.inside, t.afterTag, t.closed = false, true, true
 		t.open.Reset()
-		return
+	case tag%2 == 1:
+		t.afterTag, t.closed, t.started = true, true, false
+		return t.bare()
+	default:
+		t.inside, t.openMid, t.tag = true, t.started, tag
 	}
-	t.inside, t.openMid = true, t.started
+	return nil
 }
 
 func (t *thinkSplitter) give(text string, emit func(string, bool) error) error {
@@ -120,7 +140,7 @@ func (t *thinkSplitter) finish(emit func(string, bool) error) (reopened string, 
 		return "", err
 	}
 	if t.inside && t.openMid {
-		return t.open.String(), nil
+		return thinkTags[t.tag] + t.open.String(), nil
 	}
 	return "", nil
 }

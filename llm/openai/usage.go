@@ -8,25 +8,34 @@ import (
 
 // parseUsage reads a usage object; ok is false where it counts nothing.
 //
-// Some endpoints leave the reasoning out of completion_tokens, which shows in a
-// total above the sum (WIRE 11): it is paid for as output and counted as such.
+// The output includes the reasoning and the input what was cached, wherever an endpoint
+// leaves them out (WIRE 11), which shows in a total above the sum, or in a part above
+// its whole: both are paid for.
 func parseUsage(v gjson.Result) (u events.Usage, ok bool) {
 	if !v.IsObject() {
 		return u, false
 	}
 	u.InputTokens = count(v, "prompt_tokens", "input_tokens")
 	u.OutputTokens = count(v, "completion_tokens", "output_tokens")
-	u.CachedInputTokens = count(v, "prompt_tokens_details.cached_tokens", "prompt_cache_hit_tokens")
+	u.CachedInputTokens = count(v, "prompt_tokens_details.cached_tokens", "prompt_cache_hit_tokens", "cache_read_input_tokens", "cached_tokens")
+	u.CacheWriteInputTokens = count(v, "prompt_tokens_details.cache_write_tokens", "cache_creation_input_tokens")
 	u.ReasoningTokens = count(v, "completion_tokens_details.reasoning_tokens", "reasoning_tokens")
-	total := count(v, "total_tokens")
-	if hidden := total - u.Total(); hidden > 0 {
+	cache := u.CachedInputTokens + u.CacheWriteInputTokens
+	switch hidden := count(v, "total_tokens") - u.Total(); {
+	case hidden > 0 && cache > 0 && hidden == cache+u.ReasoningTokens:
+		u.InputTokens += cache
+		u.OutputTokens += u.ReasoningTokens
+	case hidden > 0 && cache > 0 && hidden == cache:
+		u.InputTokens += cache
+	case hidden > 0:
 		u.OutputTokens += hidden
 	}
-	if total == 0 && u.ReasoningTokens > u.OutputTokens {
+	if cache > u.InputTokens {
+		u.InputTokens += cache
+	}
+	if u.ReasoningTokens > u.OutputTokens {
 		u.OutputTokens += u.ReasoningTokens
 	}
-	u.ReasoningTokens = min(u.ReasoningTokens, u.OutputTokens)
-	u.CachedInputTokens = min(u.CachedInputTokens, u.InputTokens)
 	return u, u.Total() > 0
 }
 

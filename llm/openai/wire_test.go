@@ -15,9 +15,9 @@ import (
 	"github.com/convene-run/convene/llm"
 )
 
-// wire is what a fixture of testdata/wire must come out as. The number of a file
+// shape is what a fixture of testdata/wire must come out as. The number of a file
 // is that of the shape it shows; the shapes are listed in the comments.
-type wire struct {
+type shape struct {
 	file      string
 	text      string
 	reasoning string
@@ -39,6 +39,16 @@ func tool(id, name, arguments string) events.ToolCall {
 	return events.ToolCall{ID: events.CallID(id), Name: name, Arguments: arguments}
 }
 
+// back is what is kept of fields that the endpoint wants back, inField of the field
+// that reasoning came in.
+func back(fields string) string {
+	return `{"api":"chat","provider":"test","family":"m","parts":{"fields":` + fields + `}}`
+}
+
+func inField(name string) string {
+	return `{"api":"chat","provider":"test","family":"m","parts":{"reasoning_field":"` + name + `"}}`
+}
+
 func calls(c ...events.ToolCall) []events.ToolCall { return c }
 
 var (
@@ -49,7 +59,7 @@ var (
 // made stands for an id that the client makes.
 const made = "(made)"
 
-var wireShapes = []wire{
+var wireShapes = []shape{
 	// 1: the end of the stream looks the same for a whole and for a cut reply.
 	{file: "01_finish_without_done.sse", text: "All good.", finish: "stop"},
 	{file: "01_done_without_finish.sse", text: "All good."},
@@ -110,22 +120,22 @@ var wireShapes = []wire{
 		usage: events.Usage{InputTokens: 40, CachedInputTokens: 30, OutputTokens: 107, ReasoningTokens: 100}},
 	{file: "11_null_and_never.sse", text: "a", finish: "stop"},
 	// 12: reasoning in its many places.
-	{file: "12_reasoning_content.sse", reasoning: "hm, so", text: "Well.", finish: "stop"},
-	{file: "12_reasoning.sse", reasoning: "hm, so", text: "Well.", finish: "stop"},
+	{file: "12_reasoning_content.sse", reasoning: "hm, so", text: "Well.", finish: "stop", extra: inField("reasoning_content")},
+	{file: "12_reasoning.sse", reasoning: "hm, so", text: "Well.", finish: "stop", extra: inField("reasoning_content")},
 	{file: "12_reasoning_details.sse", reasoning: "hm, so", text: "Well.", finish: "stop",
-		extra: `{"reasoning_details":[{"type":"reasoning.text","index":0,"signature":"SIG","text":"hm, so"}]}`},
+		extra: back(`{"reasoning_details":[{"type":"reasoning.text","index":0,"signature":"SIG","text":"hm, so"}]}`)},
 	{file: "12_think_tags.sse", reasoning: "hm, so", text: "Well.", finish: "stop"},
 	{file: "12_think_tags_in_mid_text.sse", reasoning: "hm, so", text: "First. Well, 1 < 2.", finish: "stop"},
 	{file: "12_think_never_closed.sse", text: "The tag <think> is never closed.", finish: "stop"},
 	{file: "12_think_quoted.sse", text: "Write `<think>` first.", finish: "stop"},
 	// 13: what must go back unchanged.
-	{file: "13_extra_on_the_call.sse", finish: "stop", extra: `{"extra_content":{"google":{"thought_signature":"S2"}}}`, calls: calls(
-		events.ToolCall{ID: "x1", Name: "one", Arguments: `{"a":1}`, Extra: []byte(`{"extra_content":{"google":{"thought_signature":"S1=="}}}`)},
+	{file: "13_extra_on_the_call.sse", finish: "stop", extra: back(`{"extra_content":{"google":{"thought_signature":"S2"}}}`), calls: calls(
+		events.ToolCall{ID: "x1", Name: "one", Arguments: `{"a":1}`, Extra: []byte(back(`{"extra_content":{"google":{"thought_signature":"S1=="}}}`))},
 		tool("x2", "two", `{"b":1}`))},
 	{file: "13_extra_inside_the_function.sse", finish: "tool_calls", calls: calls(
-		events.ToolCall{ID: "x1", Name: "one", Arguments: `{"a":1}`, Extra: []byte(`{"function":{"provider_specific_fields":{"thought_signature":"S3"}}}`)})},
+		events.ToolCall{ID: "x1", Name: "one", Arguments: `{"a":1}`, Extra: []byte(back(`{"function":{"provider_specific_fields":{"thought_signature":"S3"}}}`))})},
 	{file: "13_encrypted_reasoning.sse", finish: "tool_calls", calls: oneCall,
-		extra: `{"reasoning_details":[{"type":"reasoning.encrypted","data":"AAA=","id":"x1","index":0},{"type":"reasoning.encrypted","data":"BBB=","index":1}]}`},
+		extra: back(`{"reasoning_details":[{"type":"reasoning.encrypted","data":"AAA=","id":"x1","index":0},{"type":"reasoning.encrypted","data":"BBB=","index":1}]}`)},
 	// 14: null, empty and absent content; the role in every chunk.
 	{file: "14_null_content.sse", calls: oneCall, finish: "tool_calls"},
 	// 15: chunks without choices, changing names.
@@ -148,7 +158,7 @@ var wireShapes = []wire{
 	{file: "17_object_error.json", status: 404, kind: llm.ErrModelNotFound, code: "404", message: "The model `x` does not exist."},
 	{file: "17_quota.json", status: 429, kind: llm.ErrQuota, code: "insufficient_quota", message: "exceeded your current quota", permanent: true},
 	{file: "17_no_tools.json", status: 400, kind: llm.ErrNoTools, code: "api_error", message: "does not support tools"},
-	{file: "17_html.json", status: 308, kind: llm.ErrBadRequest, message: "redirects"},
+	{file: "17_html.json", status: 308, kind: llm.ErrUnreachable, message: "redirects", permanent: true},
 	// 18: see TestRetryAfterInAllItsSpellings.
 	{file: "18_too_many.json", status: 429, kind: llm.ErrRateLimited, code: "rate_limit_exceeded", message: "slow down"},
 	// 19: a prompt over the window.
@@ -186,7 +196,7 @@ func TestShapesOfTheWire(t *testing.T) {
 	}
 }
 
-func (w wire) check(t *testing.T, got result) {
+func (w shape) check(t *testing.T, got result) {
 	t.Helper()
 	if w.kind != "" {
 		var e *llm.Error
@@ -232,7 +242,7 @@ func (w wire) check(t *testing.T, got result) {
 	require.GreaterOrEqual(t, got.done.Total, got.done.FirstToken)
 }
 
-func (w wire) checkCalls(t *testing.T, got []events.ToolCall) {
+func (w shape) checkCalls(t *testing.T, got []events.ToolCall) {
 	t.Helper()
 	require.Len(t, got, len(w.calls))
 	ids := map[events.CallID]bool{"seen_before": true}

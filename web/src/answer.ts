@@ -41,7 +41,7 @@ function shownBefore(events: readonly Envelope[], run: Run, seq: number): { show
     const env = events[i];
     if (env.run_id !== run.id || env.dispatch_id) continue;
     if (env.type === "document_updated") shown.add(env.data.entry_id);
-    else if (env.type === "history_compacted") summarised ||= shown.size > 0;
+    else if (env.type === "history_compacted" && !env.data.covered_bytes) summarised ||= shown.size > 0;
     else if (env.type === "tool_call") {
       for (const id of env.data.shown_entries ?? []) shown.add(id);
       if (env.data.tool === cleanReading) {

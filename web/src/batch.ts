@@ -36,8 +36,8 @@ type Figures = Omit<BatchProgress, "stopping">;
 function figures(d: BatchProgress | BatchEnded): Figures {
   return {
     done: d.done, completed: d.completed, degraded: d.degraded, failed: d.failed, running: d.running, tokens: d.tokens, cost_usd: d.cost_usd,
-    elapsed_ms: d.elapsed_ms, rows_per_second: d.rows_per_second, left_ms: d.left_ms, projected_cost_usd: d.projected_cost_usd,
-    causes: d.causes, slowest: d.slowest, limiters: d.limiters,
+    uncached_input_share: d.uncached_input_share, elapsed_ms: d.elapsed_ms, rows_per_second: d.rows_per_second, left_ms: d.left_ms, projected_cost_usd: d.projected_cost_usd,
+    causes: d.causes, slowest: d.slowest, limiters: d.limiters, outages: d.outages, held: d.held,
   };
 }
 
@@ -95,7 +95,7 @@ export class Batch {
       input: data.input, output: data.output, team: data.team, models: data.models ?? undefined, solo: data.solo, simulated: data.simulated,
       rows: data.rows, status: "running", reason: undefined,
       // What is of the call before, and not of the whole batch.
-      running: 0, elapsed_ms: 0, rows_per_second: 0, left_ms: undefined, slowest: undefined, limiters: undefined,
+      running: 0, elapsed_ms: 0, rows_per_second: 0, left_ms: undefined, slowest: undefined, limiters: undefined, outages: undefined, held: undefined,
     });
     this.ended = undefined;
     const begun = this.samples[this.samples.length - 1]?.at ?? 0;

@@ -31,8 +31,8 @@ function Table() {
   const list = batches.items.value;
   if (list === null) return <p class="empty">Loading …</p>;
   if (list.length === 0) {
-    if (param("q") || param("status")) return <p class="empty">No batch fits. Change the search or the status.</p>;
-    return <p class="empty">There are no batches yet. Start one with: <code>convene batch IN -o OUT</code>, where IN has a request on each line.</p>;
+    if (param("q") || param("status")) return <p class="empty">No batch matches. Change the search or the status.</p>;
+    return <p class="empty">There are no batches yet. Start one with: <code>convene batch IN -o OUT</code>, where IN has one request per line.</p>;
   }
   return (
     <>
@@ -60,7 +60,7 @@ function Row({ s }: { s: Held }) {
           <span>{money(s.cost_usd)}</span>
           <time dateTime={s.started_at} title={exact(s.started_at)}>{ago(Date.now() - Date.parse(s.started_at))}</time>
         </span>
-        {s.interrupted ? <span class="reason person">Its process is gone. The same command again goes on.</span> : s.reason && <span class={"reason " + is.tone}>{line(s.reason, 240)}</span>}
+        {s.interrupted ? <span class="reason person">Its process is gone. Run the same command again to continue.</span> : s.reason && <span class={"reason " + is.tone}>{line(s.reason, 240)}</span>}
       </a>
     </li>
   );

@@ -68,6 +68,7 @@ function Head({ view, batch }: { view: BatchView; batch: Batch }) {
         {s.status === "running" && !view.interrupted() && <span class="left">{s.left_ms ? `${duration(Math.max(0, s.left_ms - since))} left` : "time left unknown"}</span>}
         <time class="elapsed" title={`this call; the batch began ${exact(s.started_at)}`} dateTime={s.started_at}>{duration(s.elapsed_ms + since)}{s.status === "running" && !view.interrupted() ? " elapsed" : ""}</time>
         <span class="tokens">{tokens(s.tokens)}{call.max_tokens ? ` of ${tokens(call.max_tokens)}` : ""}</span>
+        {s.uncached_input_share ? <span class="uncached" title="input that came from no cache of the provider">{Math.round(100 * s.uncached_input_share)}% of input uncached</span> : null}
         <Cost batch={batch} />
       </div>
       <Parts s={s} lost={view.interrupted()} />
@@ -78,7 +79,7 @@ function Head({ view, batch }: { view: BatchView; batch: Batch }) {
         {call.max_failures && <span>stops at {line(call.max_failures, 20)} failed</span>}
         {(batch.calls.length > 1 || retry) && <span>{`call ${batch.calls.length}${retry}`}</span>}
         {s.status === "running" && view.held.value?.held_by && <span title={view.held.value.held_since && "since " + exact(view.held.value.held_since)}>held by {line(view.held.value.held_by, 60)}</span>}
-        {s.simulated && <em class="simulated" title="No real model was asked: the answers are made up by the simulation">simulated model</em>}
+        {s.simulated && <em class="simulated" title="No real model was called: the answers are made up by the simulation">simulated model</em>}
       </div>
       <ConnectionNotice view={view}><Notice view={view} batch={batch} /></ConnectionNotice>
     </section>
@@ -99,18 +100,19 @@ function Cost({ batch }: { batch: Batch }) {
   );
 }
 
-const again = "The same command again goes on.";
+const again = "Run the same command again to continue.";
 
 // Notice says what the state of the batch asks of the reader.
 function Notice({ view, batch }: { view: BatchView; batch: Batch }) {
   view.watch();
   const s = batch.summary;
   const reason = s.reason ? sentence(s.reason) : "";
-  if (view.interrupted()) return <p class="notice person" role="status">Interrupted: its process is gone. The last that was heard of it is of {exact(s.updated_at)}. {again}</p>;
+  if (view.interrupted()) return <p class="notice person" role="status">Interrupted: its process is gone. It was last heard from at {exact(s.updated_at)}. {again}</p>;
   if (s.status === "suspended") return <p class="notice person">{reason || "Suspended."}{batch.ended && batch.ended.left > 0 ? ` ${plural(batch.ended.left, "row is", "rows are")} left.` : ""} {again}</p>;
   if (s.status === "failed") return <p class="notice failure">Failed. {reason}</p>;
-  if (s.status === "running" && reason) return <p class="notice person">No more rows are started. {reason} Those under way come to rest.</p>;
-  if (s.status === "degraded") return <p class="notice person">{reason} {bad(s)} The same command with --retry-failed tries them anew.</p>;
+  if (s.status === "running" && s.outages?.length) return <p class="notice person">{s.outages.map((o) => `${plural(o.rows, "row waits", "rows wait")} for ${line(o.message, 300)}.`).join(" ")}{s.held ? ` ${plural(s.held, "row is", "rows are")} not begun before.` : ""}</p>;
+  if (s.status === "running" && reason) return <p class="notice person">No more rows are started. {reason} Those in progress will finish.</p>;
+  if (s.status === "degraded") return <p class="notice person">{reason} {bad(s)} The same command with --retry-failed retries them.</p>;
   return <p class="notice" hidden />;
 }
 
@@ -156,7 +158,7 @@ function Causes({ batch }: { batch: Batch }) {
   return (
     <section class="pane causes" aria-labelledby="causes-title">
       <h2 id="causes-title">Failures by cause <span class="num">{of ? count(of) : ""}</span></h2>
-      {causes.length === 0 ? <p class="empty">{batch.summary.done ? "None: every row that is done is good." : "None so far."}</p> : <ul>{causes.map((cause) => <Cause key={cause.status + " " + cause.code} cause={cause} />)}</ul>}
+      {causes.length === 0 ? <p class="empty">{batch.summary.done ? "None: every finished row is good." : "None so far."}</p> : <ul>{causes.map((cause) => <Cause key={cause.status + " " + cause.code} cause={cause} />)}</ul>}
     </section>
   );
 }
@@ -185,7 +187,7 @@ function Limiters({ view, limiters }: { view: BatchView; limiters: BatchLimiter[
   return (
     <section class="pane limiters" aria-labelledby="limiters-title">
       <h2 id="limiters-title">Endpoints</h2>
-      {limiters.length === 0 ? <p class="empty">No endpoint has told its limits.</p> : <ul>{limiters.map((l) => <Limiter key={l.endpoint} l={l} since={view.since()} />)}</ul>}
+      {limiters.length === 0 ? <p class="empty">No endpoint has reported its limits.</p> : <ul>{limiters.map((l) => <Limiter key={l.endpoint} l={l} since={view.since()} />)}</ul>}
     </section>
   );
 }

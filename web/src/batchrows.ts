@@ -50,7 +50,7 @@ export class BatchRows {
 
   constructor(private readonly batch: string) {}
 
-  // set changes what is listed, and begins anew; wanted is a run that the list shall
+  // set changes what is listed, and starts over; wanted is a run that the list should
   // reach.
   set(status: string, search: string, wanted: string): void {
     const q = new URLSearchParams();
@@ -132,7 +132,7 @@ export class BatchRows {
       this.trouble.value = "";
       return page;
     } catch (err) {
-      if (mine === this.generation) this.trouble.value = err instanceof TypeError ? "The server does not answer: the rows are as they were." : String((err as Error).message);
+      if (mine === this.generation) this.trouble.value = err instanceof TypeError ? "The server does not answer: the rows may be out of date." : String((err as Error).message);
       return null;
     } finally {
       if (mine === this.generation) this.asking = false;

@@ -4,6 +4,7 @@
 import { Batch } from "./batch";
 import type { Envelope } from "./events";
 import { Thread, type Run } from "./fold";
+import type { Handoffs } from "./handoff";
 import { lanesOf } from "./lanes";
 
 function runState(run: Run): unknown {
@@ -15,9 +16,11 @@ function runState(run: Run): unknown {
     forked_from: run.started.forked_from ?? null, models: s.models ?? [], tasks: s.tasks, finished_tasks: s.finished_tasks, model_calls: s.model_calls,
     cost_usd: s.cost_usd,
     input_tokens: s.usage.input_tokens, cached_input_tokens: s.usage.cached_input_tokens ?? 0,
+    cache_write_input_tokens: s.usage.cache_write_input_tokens ?? 0, cache_write_1h_input_tokens: s.usage.cache_write_1h_input_tokens ?? 0,
     output_tokens: s.usage.output_tokens, reasoning_tokens: s.usage.reasoning_tokens ?? 0,
     board: run.tasks.map((task) => ({
-      id: task.id, text: task.text, assigned_to: task.assigned_to, finished: task.finished, auto: run.auto.has(task.id),
+      id: task.id, text: task.text, assigned_to: task.assigned_to, finished: task.finished, auto: run.auto.has(task.id), declined: task.declined ?? "",
+      replaced_by: run.replaced.get(task.id) ?? 0,
     })),
     document: document.clean(),
     places: document.places().map((place) => ({
@@ -31,13 +34,23 @@ function runState(run: Run): unknown {
       id: d.id, agent: d.start.agent, tasks: d.start.task_ids ?? [], outcome: d.finish?.status ?? "", progress: d.progress, started: d.started,
     })),
     answer: run.answer?.content ?? "", failure: run.failure?.message ?? "",
-    limits: run.limits.map((l) => l.limit), cancel_requested: run.cancelRequested, cancelled: run.cancelled,
+    limits: run.limits.map((l) => l.limit), driven_ms: run.driven, summary_driven_ms: s.driven_ms ?? 0, cancel_requested: run.cancelRequested, cancelled: run.cancelled, outage: run.outage?.code ?? "",
+  };
+}
+
+function handoffState(handoffs: Handoffs): unknown {
+  return {
+    active: handoffs.active?.id ?? "", routed: handoffs.routed ?? null,
+    sessions: handoffs.sessions.map((s) => ({
+      id: s.id, target: s.request.target_agent_id, status: s.status, started: s.started, ended: s.ended, result: s.result, artifacts: s.artifacts,
+      state: s.state, step: s.step, steps: s.steps, metadata: s.metadata,
+    })),
   };
 }
 
 // state gives the canonical JSON of a thread.
 export function state(thread: Thread): string {
-  return stable({ seq: thread.seq, runs: thread.runs.map(runState) });
+  return stable({ seq: thread.seq, runs: thread.runs.map(runState), handoffs: handoffState(thread.handoffs) });
 }
 
 // states folds a log, a line for each event, and gives the state after each.
@@ -64,7 +77,7 @@ function batchState(batch: Batch): unknown {
   const s = batch.summary;
   return {
     ...s, input: s.input ?? "", output: s.output ?? "", models: s.models ?? [], solo: s.solo ?? false, simulated: s.simulated ?? false, reason: s.reason ?? "",
-    left_ms: s.left_ms ?? 0, projected_cost_usd: s.projected_cost_usd ?? 0, causes: s.causes ?? [], slowest: s.slowest ?? [], limiters: s.limiters ?? [],
+    left_ms: s.left_ms ?? 0, projected_cost_usd: s.projected_cost_usd ?? 0, uncached_input_share: s.uncached_input_share ?? 0, causes: s.causes ?? [], slowest: s.slowest ?? [], limiters: s.limiters ?? [], outages: s.outages ?? [], held: s.held ?? 0,
   };
 }
 

@@ -76,7 +76,7 @@ function Picture({ view, head, chart }: { view: BatchView; head: Batch; chart: C
     <>
       <canvas
         ref={canvas} class="canvas" role="img"
-        aria-label={`Rows done over ${duration(last.to)} of work, in ${plural(head.calls.length, "call")}: ${told({ ...sum(chart.intervals), from: 0, to: head.samples[head.samples.length - 1]?.at ?? 0 })}. The key v tells it as a table.`}
+        aria-label={`Rows done over ${duration(last.to)} of work, in ${plural(head.calls.length, "call")}: ${told({ ...sum(chart.intervals), from: 0, to: head.samples[head.samples.length - 1]?.at ?? 0 })}. Press v to show it as a table.`}
         onMouseMove={(e) => {
           const at = chart.intervals[Math.floor(under(e) / chart.widthMs)];
           e.currentTarget.title = at ? told(at) : "";

@@ -14,6 +14,7 @@ export interface LiveAgent {
   attempt?: number;
   retry_at?: string;
   retry_reason?: string;
+  give_up_at?: string;
   stream?: LivePiece[];
 }
 

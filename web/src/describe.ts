@@ -1,7 +1,7 @@
 // What an event says, in a line; and the groups that the log can be narrowed to.
 
-import type { AgentFinished, Envelope } from "./events";
-import { line, money, plural, precise } from "./format";
+import type { Envelope, ModelCallFailed, ModelCalled, Spent } from "./events";
+import { duration, line, money, plural, precise } from "./format";
 
 export type Group = "run" | "plan" | "document" | "agents" | "model" | "tools" | "trouble";
 
@@ -18,8 +18,16 @@ export const groups: { id: Group; label: string }[] = [
 const groupOf: Record<string, Group> = {
   tasks_created: "plan", task_updated: "plan", document_updated: "document",
   agent_started: "agents", agent_message: "agents", agent_finished: "agents", facilitator_message: "agents", user_message: "agents",
-  model_called: "model", history_compacted: "model", tool_started: "tools", tool_call: "tools",
-  warning: "trouble", limit_reached: "trouble", error: "trouble", dispatch_refused: "trouble",
+  message_routed: "agents", handoff_requested: "agents", handoff_accepted: "agents", handoff_rejected: "trouble", handoff_exit_requested: "agents",
+  handoff_returned: "agents", workflow_state_changed: "agents",
+  model_called: "model", model_call_failed: "trouble", history_compacted: "model", tool_started: "tools", tool_call: "tools",
+  warning: "trouble", limit_reached: "trouble", error: "trouble", dispatch_refused: "trouble", outage_began: "trouble", outage_ended: "trouble",
+};
+
+// flags are the bounds that the command line sets, by the flag that people give.
+const flags: Record<string, string> = {
+  max_tasks: "--max-tasks", max_tokens: "--max-tokens", max_cost_usd: "--max-cost", max_time: "--timeout",
+  shared_max_tokens: "--max-tokens", shared_max_cost_usd: "--max-cost",
 };
 
 export function group(env: Envelope): Group {
@@ -29,7 +37,7 @@ export function group(env: Envelope): Group {
 export function describe(env: Envelope): string {
   switch (env.type) {
     case "workflow_started":
-      return line(env.data.message);
+      return (env.data.continues ? `continues ${env.data.continues.slice(-8)}: ` : "") + line(env.data.message);
     case "workflow_finished":
       return [env.data.status, env.data.reason].filter(Boolean).join(": ");
     case "final_answer":
@@ -41,11 +49,16 @@ export function describe(env: Envelope): string {
     case "run_cancelled":
     case "run_suspended":
       return line(env.data.reason ?? "");
+    case "outage_began":
+      return "waiting for " + line(env.data.message) + (env.data.max_wait_ms ? `, at most ${duration(env.data.max_wait_ms)}` : "");
+    case "outage_ended":
+      return "waited " + duration(env.data.waited_ms);
     case "run_resumed":
       return "by " + line(env.data.owner, 60);
     case "tasks_created":
       return plural(env.data.tasks?.length ?? 0, "task") + ": " + line((env.data.tasks ?? []).slice(0, 4).map((t) => t.text).join("; "));
     case "task_updated":
+      if (env.data.declined) return `task ${env.data.id} declined: ${line(env.data.declined, 120)}`;
       return `task ${env.data.id} ${env.data.finished ? (env.data.auto_completed ? "auto-completed" : "done") : "changed"}`;
     case "document_updated":
       return `${env.data.section} ${env.data.slot}: ${line(env.data.content, 120)}`;
@@ -59,10 +72,26 @@ export function describe(env: Envelope): string {
       return line(env.data.content);
     case "dispatch_refused":
       return line(env.data.result);
+    case "message_routed":
+      return `${line(env.data.agent, 60)} answers (${env.data.tier}${env.data.rule ? ": " + line(env.data.rule, 60) : ""})`;
+    case "handoff_requested":
+      return `${env.data.handoff_id} to ${line(env.data.target_agent_id, 60)}: ${line(env.data.context_summary, 120)}`;
+    case "handoff_accepted":
+      return env.data.handoff_id;
+    case "handoff_rejected":
+      return `${env.data.handoff_id} ${env.data.code}: ${line(env.data.rejection_reason, 120)}`;
+    case "handoff_exit_requested":
+      return `${env.data.handoff_id} by ${line(env.data.by, 60)}`;
+    case "handoff_returned":
+      return `${env.data.handoff_id} ${env.data.completion_status}: ${line(env.data.result_summary, 120)}`;
+    case "workflow_state_changed":
+      return `step ${env.data.step} of ${env.data.steps}: ${line(env.data.to, 60)}`;
     case "model_called": {
       const d = env.data;
-      return `${d.id} ${line(d.model, 40)}, ${d.usage.input_tokens} → ${d.usage.output_tokens} tok, ${precise(d.total_ms)}, ${money(d.cost_usd)}`;
+      return `${callName(d)} ${line(d.model, 40)}, ${d.usage.input_tokens} → ${d.usage.output_tokens} tok, ${precise(d.total_ms)}, ${money(d.cost_usd)}` + lost(d.lost);
     }
+    case "model_call_failed":
+      return `${env.data.model_call_id} got no reply` + tried(env.data) + lost(env.data.lost);
     case "tool_started":
     case "tool_call":
       return env.data.tool + " " + line(env.type === "tool_call" ? env.data.result : env.data.arguments, 120);
@@ -77,12 +106,28 @@ export function describe(env: Envelope): string {
     case "batch_ended":
       return [env.data.status, line(env.data.reason ?? "")].filter(Boolean).join(": ");
     case "limit_reached":
-      return `${env.data.limit} ${env.data.value}: ${line(env.data.consequence, 120)}`;
+      return `${flags[env.data.limit] ?? env.data.limit} ${env.data.value}: ${line(env.data.consequence, 120)}`;
   }
 }
 
+// callName is the id of a model call, and what it was for where it was no turn.
+export function callName(d: ModelCalled): string {
+  switch (d.purpose) {
+    case "rest":
+      return `${d.id} (the rest of ${d.id.replace(/r$/, "")}${d.interrupted ? ", which did not come" : ""})`;
+    case "compact":
+      return d.id + " (a summary)";
+  }
+  return d.id;
+}
+
 // tried says how often a model was asked in vain before its agent ended.
-function tried(d: AgentFinished): string {
+function tried(d: ModelCallFailed): string {
   const attempts = (d.attempts?.length ?? 0) + (d.earlier_attempts ?? 0);
   return attempts ? `, ${plural(attempts, "attempt")} of ${d.model_call_id}` : "";
+}
+
+// lost says what failed attempts used.
+function lost(d: Spent | undefined): string {
+  return d ? `; failed attempts ${d.usage.input_tokens} → ${d.usage.output_tokens} tok, ${money(d.cost_usd)}` : "";
 }

@@ -122,13 +122,13 @@ function Texts({ view, run, base }: { view: RunView; run: Run; base: number }) {
     <div ref={box} id="document" class="texts" tabIndex={0} role="region" aria-label="Text of the document">
       {answer && (
         <article class="answer" aria-label="Answer" data-entry={answerText}>
-          <h3 class="section">Answer{answer.fallback ? " (the document itself: no model could write one)" : ""}</h3>
+          <h3 class="section">Answer{answer.fallback ? " (the document itself: no model was able to write one)" : ""}</h3>
           <Answer text={answer.content} />
         </article>
       )}
-      {answer && !empty && <h3 class="section divide">The document behind it</h3>}
+      {answer && !empty && <h3 class="section divide">The underlying document</h3>}
       {parts}
-      {empty && !answer && <p class="empty">{!over(run.summary.status) ? "Nothing is written yet. Texts appear here as the specialists write them." : "Nothing was written."}</p>}
+      {empty && !answer && <p class="empty">{!over(run.summary.status) ? "Nothing has been written yet. Text appears here as the specialists write it." : "Nothing was written."}</p>}
     </div>
   );
 }

@@ -22,6 +22,7 @@ export interface AgentFinished {
   model_call_id?: string;
   attempts?: FailedAttempt[];
   earlier_attempts?: number;
+  lost?: Spent;
 }
 
 export interface FailedAttempt {
@@ -33,14 +34,22 @@ export interface FailedAttempt {
   message?: string;
   model?: string;
   usage?: Usage;
+  cost_usd?: number;
 }
 
 export interface Usage {
   input_tokens: number;
   cached_input_tokens?: number;
+  cache_write_input_tokens?: number;
+  cache_write_1h_input_tokens?: number;
   output_tokens: number;
   reasoning_tokens?: number;
   estimated?: boolean;
+}
+
+export interface Spent {
+  usage: Usage;
+  cost_usd: number | null;
 }
 
 export interface AgentMessage {
@@ -78,6 +87,7 @@ export interface BatchEnded {
   running: number;
   tokens: number;
   cost_usd: number | null;
+  uncached_input_share?: number;
   elapsed_ms: number;
   rows_per_second: number;
   left_ms?: number;
@@ -85,6 +95,8 @@ export interface BatchEnded {
   causes?: BatchCause[];
   slowest?: BatchRowUnderWay[];
   limiters?: BatchLimiter[];
+  outages?: BatchOutage[];
+  held?: number;
   status: string;
   reason?: string;
   left: number;
@@ -117,6 +129,14 @@ export interface BatchLimiter {
   held_back_ms?: number;
 }
 
+export interface BatchOutage {
+  endpoint: string;
+  code: string;
+  message: string;
+  rows: number;
+  away_ms: number;
+}
+
 export interface BatchProgress {
   done: number;
   completed: number;
@@ -125,6 +145,7 @@ export interface BatchProgress {
   running: number;
   tokens: number;
   cost_usd: number | null;
+  uncached_input_share?: number;
   elapsed_ms: number;
   rows_per_second: number;
   left_ms?: number;
@@ -132,6 +153,8 @@ export interface BatchProgress {
   causes?: BatchCause[];
   slowest?: BatchRowUnderWay[];
   limiters?: BatchLimiter[];
+  outages?: BatchOutage[];
+  held?: number;
   stopping?: string;
 }
 
@@ -203,6 +226,7 @@ export interface Error {
   model_call_id?: string;
   attempts?: FailedAttempt[];
   earlier_attempts?: number;
+  lost?: Spent;
 }
 
 export interface FacilitatorMessage {
@@ -217,9 +241,44 @@ export interface FinalAnswer {
   structured?: boolean;
 }
 
+export interface HandoffAccepted {
+  handoff_id: string;
+}
+
+export interface HandoffExitRequested {
+  handoff_id: string;
+  by: string;
+}
+
+export interface HandoffRejected {
+  handoff_id: string;
+  code: string;
+  rejection_reason: string;
+}
+
+export interface HandoffRequested {
+  handoff_id: string;
+  user_id?: string;
+  source_agent_id: string;
+  target_agent_id: string;
+  context_summary: string;
+  recent_message_count?: number;
+  handoff_reason: string;
+  preserve_state: boolean;
+  return_expected: boolean;
+}
+
+export interface HandoffReturned {
+  handoff_id: string;
+  completion_status: string;
+  result_summary: string;
+  artifacts_created?: string[];
+}
+
 export interface HistoryCompacted {
   through_turn: string;
   summary: string;
+  covered_bytes?: number;
 }
 
 export interface LimitReached {
@@ -229,12 +288,28 @@ export interface LimitReached {
   consequence: string;
 }
 
+export interface MessageRouted {
+  message_id: string;
+  agent: string;
+  tier: string;
+  rule?: string;
+}
+
+export interface ModelCallFailed {
+  model_call_id?: string;
+  attempts?: FailedAttempt[];
+  earlier_attempts?: number;
+  lost?: Spent;
+}
+
 export interface ModelCalled {
   id: string;
   provider?: string;
   model: string;
+  api?: string;
   reply: Reply;
   usage: Usage;
+  tier?: string;
   cost_usd: number | null;
   queued_ms: number;
   retried_ms?: number;
@@ -242,7 +317,9 @@ export interface ModelCalled {
   total_ms: number;
   attempts: number;
   retries?: FailedAttempt[];
+  lost?: Spent;
   interrupted?: boolean;
+  kept_dropped?: boolean;
   purpose?: string;
 }
 
@@ -261,6 +338,17 @@ export interface ToolCall {
   extra?: unknown;
 }
 
+export interface OutageBegan {
+  endpoint: string;
+  code: string;
+  message: string;
+  max_wait_ms?: number;
+}
+
+export interface OutageEnded {
+  waited_ms: number;
+}
+
 export interface RunCancelled {
   reason?: string;
 }
@@ -272,6 +360,9 @@ export interface RunResumed {
 
 export interface RunSuspended {
   reason?: string;
+  code?: string;
+  endpoint?: string;
+  awaiting_input?: boolean;
   driven_ms: number;
 }
 
@@ -280,6 +371,8 @@ export interface TaskUpdated {
   text: string;
   assigned_to: string;
   finished: boolean;
+  declined?: string;
+  replaces?: number[];
   auto_completed?: boolean;
 }
 
@@ -292,12 +385,15 @@ export interface Task {
   text: string;
   assigned_to: string;
   finished: boolean;
+  declined?: string;
+  replaces?: number[];
 }
 
 export interface ToolCallDone {
   agent: string;
   tool: string;
   result: string;
+  parts?: Part[];
   phase: string;
   failed?: boolean;
   shown_entries?: number[];
@@ -307,6 +403,16 @@ export interface ToolCallDone {
   arguments: string;
   extra?: unknown;
   early?: Early;
+}
+
+export interface Part {
+  type: string;
+  text?: string;
+  media_type?: string;
+  base64?: string;
+  name?: string;
+  sha256?: string;
+  size_bytes?: number;
 }
 
 export interface ToolStarted {
@@ -324,6 +430,11 @@ export interface UserMessage {
   content: string;
   synthetic?: boolean;
   reason?: string;
+  message_id?: string;
+  user_id?: string;
+  channel_type?: string;
+  channel_id?: string;
+  metadata?: unknown;
 }
 
 export interface Warning {
@@ -362,6 +473,11 @@ export interface WorkflowStarted {
   simulated?: boolean;
   batch?: BatchRow;
   binary_version?: string;
+  continues?: string;
+  tasks_before?: number;
+  finished_before?: number;
+  follows?: string;
+  message_id?: string;
   forked_from?: ForkOrigin;
 }
 
@@ -386,6 +502,15 @@ export interface ForkOrigin {
   instruction?: string;
 }
 
+export interface WorkflowStateChanged {
+  handoff_id: string;
+  from?: string;
+  to: string;
+  step: number;
+  steps: number;
+  metadata?: unknown;
+}
+
 export interface RunSummary {
   tenant_id: string;
   thread_id: string;
@@ -398,6 +523,7 @@ export interface RunSummary {
   models?: string[];
   started_at: string;
   updated_at: string;
+  driven_ms?: number;
   simulated?: boolean;
   batch?: BatchRow;
   request: string;
@@ -432,6 +558,7 @@ export interface BatchSummary {
   running: number;
   tokens: number;
   cost_usd: number | null;
+  uncached_input_share?: number;
   elapsed_ms: number;
   rows_per_second: number;
   left_ms?: number;
@@ -439,6 +566,8 @@ export interface BatchSummary {
   causes?: BatchCause[];
   slowest?: BatchRowUnderWay[];
   limiters?: BatchLimiter[];
+  outages?: BatchOutage[];
+  held?: number;
   last_seq: number;
 }
 
@@ -463,9 +592,18 @@ export type Envelope =
   | (Place & { type: "error"; data: Error })
   | (Place & { type: "facilitator_message"; data: FacilitatorMessage })
   | (Place & { type: "final_answer"; data: FinalAnswer })
+  | (Place & { type: "handoff_accepted"; data: HandoffAccepted })
+  | (Place & { type: "handoff_exit_requested"; data: HandoffExitRequested })
+  | (Place & { type: "handoff_rejected"; data: HandoffRejected })
+  | (Place & { type: "handoff_requested"; data: HandoffRequested })
+  | (Place & { type: "handoff_returned"; data: HandoffReturned })
   | (Place & { type: "history_compacted"; data: HistoryCompacted })
   | (Place & { type: "limit_reached"; data: LimitReached })
+  | (Place & { type: "message_routed"; data: MessageRouted })
+  | (Place & { type: "model_call_failed"; data: ModelCallFailed })
   | (Place & { type: "model_called"; data: ModelCalled })
+  | (Place & { type: "outage_began"; data: OutageBegan })
+  | (Place & { type: "outage_ended"; data: OutageEnded })
   | (Place & { type: "run_cancelled"; data: RunCancelled })
   | (Place & { type: "run_resumed"; data: RunResumed })
   | (Place & { type: "run_suspended"; data: RunSuspended })
@@ -476,4 +614,17 @@ export type Envelope =
   | (Place & { type: "user_message"; data: UserMessage })
   | (Place & { type: "warning"; data: Warning })
   | (Place & { type: "workflow_finished"; data: WorkflowFinished })
-  | (Place & { type: "workflow_started"; data: WorkflowStarted });
+  | (Place & { type: "workflow_started"; data: WorkflowStarted })
+  | (Place & { type: "workflow_state_changed"; data: WorkflowStateChanged });
+
+const postedKinds: ReadonlySet<string> = new Set(["cancel_requested", "handoff_exit_requested", "user_message"]);
+const closingKinds: ReadonlySet<string> = new Set(["agent_finished", "cancel_requested", "error", "model_call_failed", "model_called", "run_resumed", "run_suspended", "warning", "workflow_finished"]);
+
+// posted and closing are as events.Posted and events.Closing of the Go sources have them.
+export function posted(env: Envelope): boolean {
+  return postedKinds.has(env.type) && !(env.type === "user_message" && env.data.synthetic);
+}
+
+export function closing(env: Envelope): boolean {
+  return closingKinds.has(env.type);
+}

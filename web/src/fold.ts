@@ -3,8 +3,10 @@
 // every event.
 
 import type {
-  AgentFinished, AgentStarted, Envelope, FinalAnswer, LimitReached, ModelCalled, RunSummary, Task, Usage, WorkflowFinished, WorkflowStarted,
+  AgentFinished, AgentStarted, Envelope, FinalAnswer, LimitReached, ModelCalled, OutageBegan, RunSummary, Spent, Task, Usage, WorkflowFinished, WorkflowStarted,
 } from "./events";
+import { closing, posted } from "./events";
+import { Handoffs } from "./handoff";
 import { SharedDocument } from "./document";
 import { Layout } from "./layout";
 
@@ -30,6 +32,8 @@ export class Run {
   readonly id: string;
   tasks: Task[] = [];
   auto = new Set<number>();
+  // replaced has for a declined task the first that was created in its place.
+  replaced = new Map<number, number>();
   document: SharedDocument;
   dispatches: Dispatch[] = [];
   byID = new Map<string, Dispatch>();
@@ -42,10 +46,24 @@ export class Run {
   finished?: WorkflowFinished;
   cancelRequested = false;
   cancelled = false;
+  // outage is set while calls wait for an endpoint.
+  outage?: OutageBegan;
+  // driven is the time that processes drove the run, up to its newest event, in
+  // milliseconds. last is the newest event of who drove it, posted that of somebody else.
+  driven = 0;
+  private last: string;
+  private posted = "";
 
-  constructor(env: Envelope, readonly started: WorkflowStarted) {
+  // before is the run that this one continues, as that one ended.
+  constructor(env: Envelope, readonly started: WorkflowStarted, readonly before?: Run) {
     this.id = env.run_id;
-    this.document = new SharedDocument(new Layout(started.layout));
+    this.last = env.time;
+    this.document = before ? before.document.clone() : new SharedDocument(new Layout(started.layout));
+    if (before) {
+      this.tasks = before.tasks.slice();
+      this.auto = new Set(before.auto);
+      this.replaced = new Map(before.replaced);
+    }
     const models: string[] = [];
     for (const card of started.agents ?? []) {
       this.names.set(card.id, card.display_name || card.id);
@@ -53,7 +71,8 @@ export class Run {
     }
     this.summary = {
       tenant_id: env.tenant_id, thread_id: env.thread_id, run_id: env.run_id, team: started.team, status: "running",
-      started_at: env.time, updated_at: env.time, request: started.message, tasks: 0, finished_tasks: 0,
+      started_at: env.time, updated_at: env.time, request: started.message,
+      tasks: started.tasks_before ?? 0, finished_tasks: started.finished_before ?? 0,
       usage: { input_tokens: 0, output_tokens: 0 }, cost_usd: 0, model_calls: 0, first_seq: env.seq, last_seq: env.seq,
       models, solo: started.solo, simulated: started.simulated, batch: started.batch,
     };
@@ -65,12 +84,19 @@ export class Run {
     copy.summary = { ...this.summary };
     copy.tasks = this.tasks.slice();
     copy.auto = new Set(this.auto);
+    copy.replaced = new Map(this.replaced);
     copy.document = this.document.clone();
     copy.dispatches = this.dispatches.map((d) => ({ ...d }));
     copy.byID = new Map(copy.dispatches.map((d) => [d.id, d]));
     copy.calls = new Map(this.calls);
     copy.limits = this.limits.slice();
     return copy;
+  }
+
+  // writer is the run that wrote an entry: this one, or one that it goes back to. Ids of
+  // facilitators' model calls are of the run that made them.
+  writer(entry: { id: number }): Run {
+    return this.before && entry.id <= this.before.document.version ? this.before.writer(entry) : this;
   }
 
   name(agent: string): string {
@@ -82,10 +108,36 @@ export class Run {
     return this.dispatches.find((d) => !d.finish && d.start.task_ids?.includes(task));
   }
 
+  // drivenUntil is driven with the time since the last event, while the run is driven.
+  drivenUntil(now: number): number {
+    return this.summary.status === "running" && !this.outage ? this.driven + Math.max(0, now - Date.parse(this.last)) : this.driven;
+  }
+
+  // drive counts the time up to an event. What others post says nothing about who drove
+  // the run, and nobody drives one that is suspended. An event at just the time of what
+  // was posted comes of a clock that was behind that.
+  private drive(env: Envelope): void {
+    if (posted(env)) {
+      this.posted = env.time;
+      return;
+    }
+    if (env.type !== "run_resumed" && !parked(this.summary.status) && env.time !== this.posted && !this.outage) {
+      this.driven += Math.max(0, Date.parse(env.time) - Date.parse(this.last));
+    }
+    this.last = env.time;
+  }
+
   apply(env: Envelope): void {
     const summary = this.summary;
+    if (this.cancelled && !closing(env) && !posted(env)) throw new Error("the run is cancelled");
+    this.drive(env);
     summary.last_seq = env.seq;
     summary.updated_at = env.time;
+    const lost = lostIn(env);
+    if (lost) {
+      summary.usage = addUsage(summary.usage, lost.usage);
+      summary.cost_usd = addCost(summary.cost_usd, lost.cost_usd);
+    }
     const dispatch = env.dispatch_id ? this.byID.get(env.dispatch_id) : undefined;
     switch (env.type) {
       case "tasks_created":
@@ -93,6 +145,10 @@ export class Run {
           if (task.id !== this.tasks.length + 1) throw new Error(`task ${task.id} where task ${this.tasks.length + 1} is next`);
           this.tasks.push(task);
           summary.tasks++;
+          for (const id of task.replaces ?? []) {
+            if (!this.replaced.has(id)) summary.tasks--;
+            this.replaced.set(id, this.replaced.get(id) ?? task.id);
+          }
         }
         break;
       case "task_updated": {
@@ -101,7 +157,7 @@ export class Run {
         if (!old || old.finished) throw new Error(`task ${task.id} cannot be updated`);
         this.tasks[task.id - 1] = task;
         if (auto_completed) this.auto.add(task.id);
-        else if (dispatch) dispatch.progress++;
+        else if (dispatch && task.finished) dispatch.progress++;
         if (task.finished) summary.finished_tasks++;
         break;
       }
@@ -123,7 +179,7 @@ export class Run {
       case "model_called":
         summary.model_calls++;
         summary.usage = addUsage(summary.usage, env.data.usage);
-        summary.cost_usd = summary.cost_usd === null || env.data.cost_usd === null ? null : summary.cost_usd + env.data.cost_usd;
+        summary.cost_usd = addCost(summary.cost_usd, env.data.cost_usd);
         this.calls.set(env.data.id, { seq: env.seq, time: env.time, agent: env.agent ?? "", dispatch: env.dispatch_id ?? "", data: env.data });
         break;
       case "limit_reached":
@@ -140,17 +196,30 @@ export class Run {
         break;
       case "run_cancelled":
         this.cancelled = true;
+        this.outage = undefined;
+        break;
+      case "outage_began":
+        this.outage = env.data;
+        summary.reason = "waits for " + env.data.message;
+        break;
+      case "outage_ended":
+        this.outage = undefined;
+        summary.reason = undefined;
         break;
       case "run_suspended":
-        summary.status = "suspended";
+        this.outage = undefined;
+        summary.status = env.data.awaiting_input ? "awaiting_input" : "suspended";
+        summary.driven_ms = env.data.driven_ms;
         summary.reason = env.data.reason;
         break;
       case "run_resumed":
+        this.outage = undefined;
         summary.status = "running";
         summary.reason = undefined;
         break;
       case "workflow_finished":
         summary.status = env.data.status;
+        summary.driven_ms = env.data.driven_ms;
         summary.reason = env.data.reason;
         summary.limit = env.data.limit;
         this.finished = env.data;
@@ -163,12 +232,14 @@ export class Thread {
   seq = 0;
   time = "";
   readonly runs: Run[] = [];
+  handoffs = new Handoffs();
 
   // clone gives a thread of its own in the same state. Runs before the last change no more.
   clone(): Thread {
     const copy = new Thread();
     copy.seq = this.seq;
     copy.time = this.time;
+    copy.handoffs = this.handoffs.clone();
     this.runs.forEach((run, i) => copy.runs.push(i < this.runs.length - 1 ? run : run.clone()));
     return copy;
   }
@@ -184,25 +255,53 @@ export class Thread {
   apply(env: Envelope): void {
     if (env.seq !== this.seq + 1) throw new Error(`event ${env.seq} after event ${this.seq}`);
     if (env.type === "workflow_started") {
-      this.runs.push(new Run(env, env.data));
+      const before = env.data.continues ? this.run(env.data.continues) : undefined;
+      if (env.data.continues && (!before || !over(before.summary.status))) throw new Error(`no run ${env.data.continues} to continue`);
+      this.runs.push(new Run(env, env.data, before));
     } else {
       const run = this.current;
-      if (!run || run.id !== env.run_id) throw new Error(`no run ${env.run_id} under way`);
-      run.apply(env);
+      const under = run?.id === env.run_id && !over(run.summary.status);
+      if (under) {
+        run.apply(env);
+        if (!run.cancelled) this.handoffs.apply(env);
+      }
+      else if (!posted(env)) throw new Error(`no run ${env.run_id} under way`); // what was posted came too late
     }
     this.seq = env.seq;
     this.time = env.time;
   }
 }
 
+// lostIn gives what failed attempts used of the model call that an event closes.
+function lostIn(env: Envelope): Spent | undefined {
+  switch (env.type) {
+    case "model_called":
+    case "model_call_failed":
+    case "agent_finished":
+    case "error":
+      return env.data.lost;
+  }
+}
+
+function addCost(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? null : a + b;
+}
+
 function addUsage(a: Usage, b: Usage): Usage {
   return {
     input_tokens: a.input_tokens + b.input_tokens,
     cached_input_tokens: (a.cached_input_tokens ?? 0) + (b.cached_input_tokens ?? 0),
+    cache_write_input_tokens: (a.cache_write_input_tokens ?? 0) + (b.cache_write_input_tokens ?? 0),
+    cache_write_1h_input_tokens: (a.cache_write_1h_input_tokens ?? 0) + (b.cache_write_1h_input_tokens ?? 0),
     output_tokens: a.output_tokens + b.output_tokens,
     reasoning_tokens: (a.reasoning_tokens ?? 0) + (b.reasoning_tokens ?? 0),
     estimated: a.estimated || b.estimated,
   };
+}
+
+// parked reports whether nobody drives a run that is not over.
+export function parked(status: string): boolean {
+  return status === "suspended" || status === "awaiting_input";
 }
 
 export function over(status: string): boolean {

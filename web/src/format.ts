@@ -1,5 +1,7 @@
 // Numbers, times and statuses as people read them.
 
+import type { Usage } from "./events";
+
 export function duration(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1000));
   const pad = (n: number) => String(n).padStart(2, "0");
@@ -20,6 +22,12 @@ export function tokens(n: number): string {
   if (n < 1000) return `${n} tok`;
   if (n < 999_500) return `${(n / 1000).toFixed(n < 9950 ? 1 : 0)}k tok`;
   return `${(n / 1_000_000).toFixed(1)}M tok`;
+}
+
+// uncached says how much of the input came from no cache of the provider.
+export function uncached(u: Usage): string {
+  if (u.input_tokens === 0) return "";
+  return ` (${Math.round(100 * (1 - (u.cached_input_tokens ?? 0) / u.input_tokens))}% uncached)`;
 }
 
 export function money(usd: number | null): string {

@@ -1,6 +1,7 @@
 // The timeline: for each agent the stretches of what it did, read from the events
 // as they come.
 
+import { callName } from "./describe";
 import type { AgentFinished, Envelope, FailedAttempt, ModelCalled } from "./events";
 import { line } from "./format";
 import { Scale } from "./scale";
@@ -69,6 +70,7 @@ export class Lanes {
         if (this.dispatches.size === 0) this.close(waits, at);
         break;
       case "error":
+      case "model_call_failed":
         this.attempted(env.data, agent, at, env.seq);
         break;
       case "dispatch_refused":
@@ -96,18 +98,19 @@ export class Lanes {
     const retries = d.retries ?? [];
     const newest = retries[retries.length - 1];
     const sent = at - d.total_ms;
+    const name = callName(d);
     const begun = sent - (newest ? newest.start_ms + newest.ran_ms + newest.wait_ms : d.queued_ms + (d.retried_ms ?? 0));
     lane.calls++;
     if (!newest) {
       // Logs of before attempts were recorded have their waits as one.
-      push(lane, "waiting", begun, begun + d.queued_ms, seq, d.id);
-      push(lane, "retry", begun + d.queued_ms, sent, seq, d.id);
+      push(lane, "waiting", begun, begun + d.queued_ms, seq, name);
+      push(lane, "retry", begun + d.queued_ms, sent, seq, name);
     } else {
-      this.tries(d.id, retries, Math.max(0, d.attempts - 1 - retries.length), lane, begun, seq);
+      this.tries(name, retries, Math.max(0, d.attempts - 1 - retries.length), lane, begun, seq);
     }
-    push(lane, "first", sent, sent + d.first_token_ms, seq, d.id);
-    push(lane, "tokens", sent + d.first_token_ms, at, seq, d.id);
-    if (d.interrupted) this.mark(lane.agent, at, seq, `${d.id} broke off; the calls that it had started stand`);
+    push(lane, "first", sent, sent + d.first_token_ms, seq, name);
+    push(lane, "tokens", sent + d.first_token_ms, at, seq, name);
+    if (d.interrupted) this.mark(lane.agent, at, seq, d.purpose ? name : `${d.id} broke off; the calls that it had started stand`);
     this.occupy(begun, at);
   }
 

@@ -42,7 +42,7 @@ export class Listing<T> {
       this.more.value = list.more;
       this.trouble.value = "";
     } catch (err) {
-      if (mine === this.asked) this.trouble.value = err instanceof TypeError ? "The server does not answer. This list is as it was; it comes back by itself." : String((err as Error).message);
+      if (mine === this.asked) this.trouble.value = err instanceof TypeError ? "The server does not answer. This list may be out of date; it will refresh by itself." : String((err as Error).message);
     }
   };
 

@@ -80,7 +80,7 @@ export function Log({ view, run }: { view: RunView; run: Run }) {
       <VirtualList
         id="log-rows" label="Events" count={count} rowHeight={44} row={row} selected={index >= 0 && filter.seq(index) === seq && index < count ? index : -1}
         onSelect={(i) => setParams({ sel: "event:" + filter.seq(i) })} follow={view.following.value && !seq}
-        empty={filter.done ? "No event fits. Change the filter." : "Searching …"}
+        empty={filter.done ? "No event matches. Change the filter." : "Searching …"}
       />
       {seq > 0 && <Detail view={view} seq={seq} />}
     </section>
@@ -98,7 +98,7 @@ function Detail({ view, seq }: { view: RunView; seq: number }) {
   }, []);
   if (!env) return null;
   let json = JSON.stringify(env, null, 2);
-  if (json.length > maxShownChars) json = json.slice(0, maxShownChars) + "\n… the export has it whole";
+  if (json.length > maxShownChars) json = json.slice(0, maxShownChars) + "\n… the export contains all of it";
   return (
     <div class="detail">
       <div class="bar">

@@ -4,14 +4,14 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import { param, setParams } from "./address";
 import type { LiveAgent } from "./connection";
 import { tick } from "./clock";
-import { over, type Run } from "./fold";
+import { over, parked, type Run } from "./fold";
 import { duration, line, plural } from "./format";
 import { liveKey, type RunView } from "./run";
 import type { Stream } from "./stream";
 
 const words: Record<string, string> = {
   queued: "waiting for a slot", waiting: "waiting for the first token", thinking: "thinking", writing: "writing",
-  retrying: "retry", tools: "waiting for tools", finished: "finishing",
+  retrying: "retry", away: "waiting for the endpoint", tools: "waiting for tools", finished: "finishing",
 };
 
 interface Line {
@@ -38,7 +38,7 @@ export function Now({ view, run }: { view: RunView; run: Run }) {
     <section class="pane now" aria-labelledby="now-title">
       <h2 id="now-title">Now</h2>
       {lines.length === 0 ? (
-        <p class="empty">{over(run.summary.status) ? `Nothing more: the run is over, after ${plural(run.summary.model_calls, "model call")}.` : "Nobody is at work."}</p>
+        <p class="empty">{over(run.summary.status) ? `The run is over, after ${plural(run.summary.model_calls, "model call")}.` : "No agent is working."}</p>
       ) : (
         <ul>
           {lines.map((l) => (
@@ -64,7 +64,7 @@ function Who({ line: l, name, open }: { line: Line; name: string; open: boolean 
     setParams({ stream: (open ? others : [...others, l.agent]).join(",") });
   };
   return (
-    <button type="button" class="who" aria-expanded={open} title={open ? "Show a line of it" : "Show all that it writes"} onClick={toggle}>
+    <button type="button" class="who" aria-expanded={open} title={open ? "Show one line" : "Show everything it writes"} onClick={toggle}>
       <span aria-hidden="true">{open ? "▾" : "▸"}</span> {name}
     </button>
   );
@@ -99,20 +99,22 @@ function Streaming({ stream, name }: { stream: Stream; name: string }) {
 }
 
 function fromLive(a: LiveAgent, stream: Stream | undefined, run: Run, now: number): Line {
-  const tone = a.phase === "retrying" ? "failure" : a.phase === "writing" || a.phase === "thinking" ? "active" : "quiet";
+  const held = a.phase === "retrying" || a.phase === "away";
+  const tone = held ? "failure" : a.phase === "writing" || a.phase === "thinking" ? "active" : "quiet";
   let doing = Object.hasOwn(words, a.phase) ? words[a.phase] : a.phase;
   if (a.phase === "retrying" && a.retry_at) doing = `retry in ${duration(Date.parse(a.retry_at) - now)}`;
+  if (a.phase === "away" && a.give_up_at) doing += `, gives up in ${duration(Date.parse(a.give_up_at) - now)}`;
   if (a.phase === "tools" && a.agent === run.started.agents?.[0]?.id) doing = "waiting for the specialists";
-  if ((a.attempt ?? 1) > 1 && a.phase !== "retrying") doing += ` (try ${a.attempt})`;
+  if ((a.attempt ?? 1) > 1 && !held) doing += ` (try ${a.attempt})`;
   const tail = a.stream?.length && a.phase !== "tools" && a.phase !== "queued" ? stream?.line ?? "" : "";
-  const why = a.phase === "retrying" ? line(a.retry_reason ?? "", 160) : "";
+  const why = held ? line(a.retry_reason ?? "", 160) : "";
   return { key: liveKey(a), agent: a.agent, doing, since: Date.parse(a.since), tail, why, tone, stream };
 }
 
 // fromFacts is what the log says of who is at work: for replays and runs that
 // another process drives.
 function fromFacts(run: Run): Line[] {
-  if (over(run.summary.status) || run.summary.status === "suspended") return [];
+  if (over(run.summary.status) || parked(run.summary.status)) return [];
   const open = run.dispatches.filter((d) => !d.finish);
   const facilitator = run.started.agents?.[0]?.id ?? "facilitator";
   const lines: Line[] = [{

@@ -15,8 +15,8 @@ export function StatusMark({ is, live }: { is: StatusWord; live?: boolean }) {
 export function ConnectionNotice({ view, children }: { view: ThreadView; children: ComponentChildren }) {
   view.watch();
   const heard = view.events.length ? exact(view.events[view.events.length - 1].time) : "";
-  if (view.state.value === "broken") return <p class="notice failure" role="alert">The log does not fit together: {view.failure.value}. What is shown ends before the damage.</p>;
-  if (view.state.value === "lost") return <p class="notice person" role="status">Lost the server. Last event {heard}. The page comes back by itself as soon as the server does.</p>;
+  if (view.state.value === "broken") return <p class="notice failure" role="alert">The log is inconsistent: {view.failure.value}. Only what comes before the damage is shown.</p>;
+  if (view.state.value === "lost") return <p class="notice person" role="status">Connection to the server lost. Last event {heard}. The page reconnects by itself.</p>;
   if (!view.following.value) return <p class="notice" role="status">Event {view.at.value} of {view.last}: this is how it was then. End goes back to the newest.</p>;
   return <>{children}</>;
 }

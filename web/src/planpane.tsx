@@ -20,7 +20,8 @@ function items(run: Run): Item[] {
   }
   const all: Item[] = [];
   for (const [agent, tasks] of byAgent) {
-    all.push({ agent, total: tasks.length, open: tasks.filter((t) => !t.finished).length });
+    const counted = tasks.filter((t) => !run.replaced.has(t.id));
+    all.push({ agent, total: counted.length, open: counted.filter((t) => !t.finished).length });
     for (const task of tasks) all.push({ task });
   }
   return all;
@@ -37,7 +38,7 @@ export interface TaskState {
   tone: string;
 }
 
-// taskState says where each task stands: under way, done, or left behind.
+// taskStates says where each task stands: under way, done, declined, or left behind.
 export function taskStates(run: Run): (task: Task) => TaskState {
   const working = new Set<number>();
   const failed = new Set<number>();
@@ -51,6 +52,8 @@ export function taskStates(run: Run): (task: Task) => TaskState {
   return (task) => {
     if (run.auto.has(task.id)) return { sign: "✓", word: "auto-completed", tone: "person" };
     if (task.finished) return { sign: "✓", word: "done", tone: "quiet" };
+    if (run.replaced.has(task.id)) return { sign: "–", word: `replaced by ${run.replaced.get(task.id)}`, tone: "quiet" };
+    if (task.declined && !working.has(task.id)) return { sign: "✗", word: "declined: " + task.declined, tone: "failure" };
     if (run.finished) return { sign: "✗", word: "not done", tone: "failure" };
     if (working.has(task.id)) return { sign: "◐", word: "under way", tone: "active" };
     if (failed.has(task.id)) return { sign: "!", word: "failed", tone: "failure" };
@@ -75,7 +78,7 @@ export function Plan({ view, run }: { view: RunView; run: Run }) {
         <span class="sign" aria-hidden="true">{s.sign}</span>
         <span class="num">{item.task.id}</span>
         <span class="text">{line(item.task.text, 300)}</span>
-        <span class={s.word === "done" || s.word === "open" ? "sr" : "word"}>{s.word}</span>
+        <span class={s.word === "done" || s.word === "open" ? "sr" : "word"}>{line(s.word, 200)}</span>
       </span>
     );
   };

@@ -44,9 +44,9 @@ function AnswerProvenance({ view, run, at }: { view: RunView; run: Run; at: numb
             {" "}<span class="from">←</span> written by <Tag run={run} agent={origin.call.agent} /> <CallLink view={view} call={origin.call} />
           </>
         ) : answer.fallback ? (
-          " made of the document by the engine: no model wrote it"
+          " assembled from the document by the engine: no model wrote it"
         ) : (
-          ": the log does not tell which call wrote it"
+          ": the log does not say which call wrote it"
         )}
       </p>
       {entry && found ? <Sources view={view} run={run} entry={entry} at={found.at} before={found.reference ? "it refers to" : "word for word in"} /> : <p class="via">{seen(origin, answer.fallback)}</p>}
@@ -93,7 +93,8 @@ function Sources({ view, run, entry, at, before }: { view: RunView; run: Run; en
 }
 
 function Source({ view, run, entry, before }: { view: RunView; run: Run; entry: Entry; before?: string }) {
-  const call = run.calls.get(entry.modelCall);
+  const writer = run.writer(entry);
+  const call = writer.calls.get(entry.modelCall);
   return (
     <p class="source">
       {before && <>{before} </>}
@@ -105,7 +106,7 @@ function Source({ view, run, entry, before }: { view: RunView; run: Run; entry: 
         </span>
       ))}
       {call ? (
-        <span><span class="from">←</span> <CallLink view={view} call={call} /></span>
+        <span><span class="from">←</span> <CallLink view={view} call={call} />{writer !== run && ` of run ${writer.id.slice(-8)}`}</span>
       ) : entry.modelCall ? (
         <span><span class="from">←</span> call {entry.modelCall}, still under way</span>
       ) : null}

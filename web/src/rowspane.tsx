@@ -7,7 +7,7 @@ import type { Row } from "./batchrows";
 import type { BatchView } from "./batchview";
 import { tick } from "./clock";
 import { count, duration, exact, interrupted, money, plural, precise, status, tokens } from "./format";
-import { over } from "./fold";
+import { over, parked } from "./fold";
 import { StatusFilter } from "./listing";
 import { StatusMark } from "./parts";
 import { VirtualList } from "./virtual";
@@ -86,7 +86,7 @@ export function Rows({ view }: { view: BatchView }) {
           Object.assign(seen, { first, last: last - 1 });
           look(view);
         }}
-        empty={rows.loading.value ? "Loading …" : rows.trouble.value ? "" : wanted || search ? "No row fits. Change the search or the status." : "No row has been started yet."}
+        empty={rows.loading.value ? "Loading …" : rows.trouble.value ? "" : wanted || search ? "No row matches. Change the search or the status." : "No row has been started yet."}
       />
     </section>
   );
@@ -105,7 +105,7 @@ function Heads() {
 }
 
 function Cells({ row, view, choose }: { row: Row; view: BatchView; choose: (run: string) => void }) {
-  const unfinished = !over(row.status) && row.status !== "suspended";
+  const unfinished = !over(row.status) && !parked(row.status);
   const going = unfinished && !view.abandoned();
   if (going) tick.value;
   const is = row.gone ? { sign: "·", word: "moved on", tone: "quiet" } : unfinished && !going ? interrupted : status(row.status);

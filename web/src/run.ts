@@ -3,7 +3,7 @@
 
 import type { Live, LiveAgent } from "./connection";
 import type { Envelope } from "./events";
-import { over, Run, Thread } from "./fold";
+import { over, parked, Run, Thread } from "./fold";
 import { Lanes } from "./lanes";
 import { LogFilter } from "./filter";
 import { Stream } from "./stream";
@@ -27,7 +27,7 @@ export class RunView extends ThreadView {
   readonly streams = new Map<string, Stream>();
   private readonly opened = Date.now();
   private past?: Thread;
-  // checkpoints are states on the way, so that a step back folds few events anew.
+  // checkpoints are states on the way, so that a step back refolds only a few events.
   private readonly checkpoints: Thread[] = [];
 
   protected fold(env: Envelope): void {
@@ -87,7 +87,7 @@ export class RunView extends ThreadView {
   // clock is the time of what is shown: now where the run goes on.
   clock(): number {
     const run = this.head.run(this.id);
-    if (!this.following.value || !run || over(run.summary.status) || run.summary.status === "suspended" || this.state.value === "file") {
+    if (!this.following.value || !run || over(run.summary.status) || parked(run.summary.status) || this.state.value === "file") {
       return this.momentTime();
     }
     return Date.now() + this.skew;

@@ -8,8 +8,8 @@ import { postJSON } from "./api";
 import { tick } from "./clock";
 import { Document } from "./documentpane";
 import type { ForkOrigin } from "./events";
-import { over, type Run } from "./fold";
-import { duration, exact, line, money, plural, status, tokens } from "./format";
+import { over, parked, type Run } from "./fold";
+import { duration, exact, line, money, plural, status, tokens, uncached } from "./format";
 import { Log } from "./logpane";
 import { Now } from "./nowpane";
 import { BatchOf, ConnectionNotice, StatusMark } from "./parts";
@@ -51,7 +51,7 @@ function Head({ view, run, file }: { view: RunView; run: Run; file: boolean }) {
   view.watch();
   tick.value;
   const s = run.summary;
-  const elapsed = (view.clock() || Date.parse(s.updated_at)) - Date.parse(s.started_at);
+  const elapsed = run.drivenUntil(view.clock());
   const models = (s.models ?? []).join(", ");
   return (
     <section class="head" aria-label="The run">
@@ -60,12 +60,13 @@ function Head({ view, run, file }: { view: RunView; run: Run; file: boolean }) {
         <StatusMark is={status(s.status)} live />
         <time title={exact(s.started_at)} dateTime={s.started_at}>{duration(elapsed)}</time>
         <span>{s.finished_tasks}/{plural(s.tasks, "task")}</span>
-        <span title={`${s.usage.input_tokens} in, ${s.usage.output_tokens} out${s.usage.estimated ? ", partly estimated" : ""}`}>{tokens(s.usage.input_tokens + s.usage.output_tokens)}</span>
+        <span title={`${s.usage.input_tokens} in${uncached(s.usage)}, ${s.usage.output_tokens} out${s.usage.estimated ? ", partly estimated" : ""}`}>{tokens(s.usage.input_tokens + s.usage.output_tokens)}</span>
         <span>{money(s.cost_usd)}</span>
         <span class="team">{s.team}{s.solo ? ", solo" : ""}</span>
         <span class="models" title={models}>{line(models, 40)}</span>
         {s.batch && <BatchOf row={s.batch} file={file} />}
-        {s.simulated && <em class="simulated" title="No real model was asked: the answers are made up by the simulation">simulated model</em>}
+        {s.simulated && <em class="simulated" title="No real model was called: the answers are made up by the simulation">simulated model</em>}
+        {run.before && <Before run={run.before} file={file} />}
         {run.started.forked_from && <Origin from={run.started.forked_from} file={file} />}
       </div>
       <Actions view={view} run={run} file={file} />
@@ -74,11 +75,22 @@ function Head({ view, run, file }: { view: RunView; run: Run; file: boolean }) {
   );
 }
 
+// Before says which run a continued one goes on from: its plan and its document are there
+// from the beginning.
+function Before({ run, file }: { run: Run; file: boolean }) {
+  const name = run.id.slice(-8);
+  return (
+    <span class="origin" title={`run ${run.id}: ${status(run.summary.status).word}`}>
+      continues {file ? name : <a href={link("run", run.id)}>{name}</a>}
+    </span>
+  );
+}
+
 // Origin says where a forked run comes from and what was changed in it.
 function Origin({ from, file }: { from: ForkOrigin; file: boolean }) {
   const name = from.run_id.slice(-8);
   return (
-    <span class="origin" title={`run ${from.run_id}, event ${from.seq}${from.instruction ? "\nTold in addition: " + from.instruction : ""}`}>
+    <span class="origin" title={`run ${from.run_id}, event ${from.seq}${from.instruction ? "\nAdded instruction: " + from.instruction : ""}`}>
       forked from {file ? name : <a href={link("run", from.run_id, { at: String(from.seq) })}>{name}</a>} at event {from.seq}
       {from.model && `, with ${line(from.model, 40)}`}
       {from.instruction && `, told “${line(from.instruction, 60)}”`}
@@ -91,9 +103,10 @@ function Notice({ view, run, file }: { view: RunView; run: Run; file: boolean })
   view.watch();
   const s = run.summary;
   if (s.status === "failed") return <p class="notice failure">Failed: {run.failure?.message ?? s.reason}</p>;
-  if (s.status === "degraded" || s.status === "cancelled" || s.status === "suspended") return <p class="notice person">{s.reason || status(s.status).word}{s.status === "suspended" && !file ? ". Resume continues where it stopped; no finished model call is repeated." : ""}</p>;
-  if (s.status === "running" && file) return <p class="notice person">The file ends while the run was under way.</p>;
-  if (s.status === "running" && view.live.value && !view.live.value.driven) return <p class="notice">Another process drives this run, or none does: its facts come as they are stored, its tokens cannot be seen here. If nothing comes any more, resume it.</p>;
+  if (s.status === "degraded" || s.status === "cancelled" || parked(s.status)) return <p class="notice person">{s.reason || status(s.status).word}{s.status === "suspended" && !file ? ". Resume continues where it stopped; no finished model call is repeated." : ""}</p>;
+  if (s.status === "running" && file) return <p class="notice person">The file ends while the run was in progress.</p>;
+  if (s.status === "running" && run.outage) return <p class="notice person">Waiting for {run.outage.message}. {run.outage.max_wait_ms ? `The run is parked if that lasts ${duration(run.outage.max_wait_ms)}.` : "It continues when the endpoint answers again."}</p>;
+  if (s.status === "running" && view.live.value && !view.live.value.driven) return <p class="notice">This run is driven by another process, or by none: its events appear as they are stored, but its tokens cannot be streamed here. If nothing more arrives, resume it.</p>;
   return <p class="notice" hidden />;
 }
 
@@ -124,7 +137,7 @@ function Actions({ view, run, file }: { view: RunView; run: Run; file: boolean }
   if (file) return null;
   return (
     <div class="actions">
-      {going && (driven || head.summary.status !== "suspended") && (
+      {going && (driven || !parked(head.summary.status)) && (
         <button type="button" disabled={busy.value !== "" || head.cancelRequested} onClick={() => void act("stop", path + "/cancel", {})}>
           {head.cancelRequested || head.cancelled ? "Stopping …" : "Stop"}
         </button>
@@ -160,7 +173,7 @@ function ForkForm({ view, path }: { view: RunView; path: string }) {
   };
   return (
     <form class="fork" onSubmit={submit} aria-label="Fork the run">
-      <p>A new run with the facts up to event {view.at.value}; what was paid for is not asked again.</p>
+      <p>A new run with the facts up to event {view.at.value}; calls already paid for are not repeated.</p>
       <label><span>Other model</span><input name="model" placeholder="as before" autoComplete="off" /></label>
       <label><span>Added instruction</span><input name="instruction" placeholder="none" autoComplete="off" /></label>
       <button type="submit" disabled={busy.value !== ""}>Start the fork</button>

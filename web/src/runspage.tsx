@@ -6,7 +6,7 @@ import { address, go, param, runLink } from "./address";
 import { getJSON, postJSON } from "./api";
 import type { RunSummary } from "./events";
 import { ago, duration, exact, line, money, plural, status, tokens } from "./format";
-import { over } from "./fold";
+import { over, parked } from "./fold";
 import { Filters, Listing } from "./listing";
 import { BatchOf, StatusMark } from "./parts";
 
@@ -63,7 +63,7 @@ function Table() {
   if (list === null) return <p class="empty">Loading …</p>;
   if (list.length === 0) {
     const filtered = param("q") || param("status");
-    return <p class="empty">{filtered ? "No run fits. Change the search or the status." : "There are no runs yet. Start one above, or with: convene run \"…\""}</p>;
+    return <p class="empty">{filtered ? "No run matches. Change the search or the status." : "There are no runs yet. Start one above, or with: convene run \"…\""}</p>;
   }
   return (
     <>
@@ -76,7 +76,8 @@ function Table() {
 function Row({ run }: { run: RunSummary }) {
   const s = status(run.status);
   const started = Date.parse(run.started_at);
-  const end = over(run.status) || run.status === "suspended" ? Date.parse(run.updated_at) : Date.now();
+  const ended = over(run.status) || parked(run.status);
+  const elapsed = (ended && run.driven_ms) || (ended ? Date.parse(run.updated_at) : Date.now()) - started;
   return (
     <li>
       <a href={runLink(run.run_id)}>
@@ -88,7 +89,7 @@ function Row({ run }: { run: RunSummary }) {
             <progress aria-label="Tasks done" max={Math.max(1, run.tasks)} value={run.finished_tasks} />
             {run.finished_tasks}/{plural(run.tasks, "task")}
           </span>
-          <span>{duration(end - started)}</span>
+          <span>{duration(elapsed)}</span>
           <span>{tokens(run.usage.input_tokens + run.usage.output_tokens)}</span>
           <span>{money(run.cost_usd)}</span>
           <time dateTime={run.started_at} title={exact(run.started_at)}>{ago(Date.now() - started)}</time>
@@ -125,7 +126,7 @@ function StartForm({ teams }: { teams: Team[] }) {
   return (
     <form ref={form} class="start" onSubmit={submit} aria-label="Start a run">
       <label class="wide">
-        <span>What shall the team do?</span>
+        <span>What should the team do?</span>
         <textarea id="new-request" name="request" rows={2} required placeholder="Plan three days in Kyoto for two"
           onKeyDown={(e) => {
             if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) form.current?.requestSubmit();

@@ -18,7 +18,7 @@ export function Scrubber({ view, offset }: { view: ThreadView; offset: number })
           view.move(Number(e.currentTarget.value));
         }}
       />
-      <button type="button" onClick={() => view.step(1)} disabled={view.following.value} aria-label="One event on">▶</button>
+      <button type="button" onClick={() => view.step(1)} disabled={view.following.value} aria-label="One event forward">▶</button>
       <button type="button" class="play" onClick={() => view.play()} aria-pressed={view.playing.value}>{view.playing.value ? "Pause" : "Play"}</button>
       <label>
         <span class="sr">Speed</span>

@@ -12,7 +12,7 @@ export class Stream {
   // text is what is shown; dropped counts the characters that once stood before it.
   text = "";
   dropped = 0;
-  // generation counts the calls: each begins anew.
+  // generation counts the calls: each starts over.
   generation = 0;
   private call = "";
   // seen is the place, in bytes, up to which the stream is known.

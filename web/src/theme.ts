@@ -19,7 +19,7 @@ const scheme = matchMedia("(prefers-color-scheme: dark)");
 const systemDark = signal(scheme.matches);
 scheme.addEventListener("change", () => (systemDark.value = scheme.matches));
 
-// dark is what is shown: canvases are drawn anew when it changes.
+// dark is what is shown: canvases are redrawn when it changes.
 export const dark = computed(() => (theme.value === "system" ? systemDark.value : theme.value === "dark"));
 
 effect(() => {

@@ -136,7 +136,7 @@ function summary(run: Run, view: RunView): string {
   const lanes = view.lanes.lanes;
   const parts = lanes.slice(0, maxTold).map((lane) => `${run.name(lane.agent)}: ${plural(lane.calls, "model call")}`);
   if (lanes.length > maxTold) parts.push(`and ${lanes.length - maxTold} more`);
-  return "Timeline of the agents. " + parts.join("; ") + ". The log below tells the same in words.";
+  return "Timeline of the agents. " + parts.join("; ") + ". The log below says the same in words.";
 }
 
 // zoom is the part of the scale that is seen.

@@ -39,13 +39,16 @@ var fold = (() => {
       running: d.running,
       tokens: d.tokens,
       cost_usd: d.cost_usd,
+      uncached_input_share: d.uncached_input_share,
       elapsed_ms: d.elapsed_ms,
       rows_per_second: d.rows_per_second,
       left_ms: d.left_ms,
       projected_cost_usd: d.projected_cost_usd,
       causes: d.causes,
       slowest: d.slowest,
-      limiters: d.limiters
+      limiters: d.limiters,
+      outages: d.outages,
+      held: d.held
     };
   }
   var zeroTime = "0001-01-01T00:00:00Z";
@@ -125,7 +128,9 @@ var fold = (() => {
         rows_per_second: 0,
         left_ms: void 0,
         slowest: void 0,
-        limiters: void 0
+        limiters: void 0,
+        outages: void 0,
+        held: void 0
       });
       this.ended = void 0;
       const begun = this.samples[this.samples.length - 1]?.at ?? 0;
@@ -145,6 +150,92 @@ var fold = (() => {
         tokens: s.tokens,
         cost: s.cost_usd
       });
+    }
+  };
+
+  // ../../web/src/events.ts
+  var postedKinds = /* @__PURE__ */ new Set(["cancel_requested", "handoff_exit_requested", "user_message"]);
+  var closingKinds = /* @__PURE__ */ new Set(["agent_finished", "cancel_requested", "error", "model_call_failed", "model_called", "run_resumed", "run_suspended", "warning", "workflow_finished"]);
+  function posted(env) {
+    return postedKinds.has(env.type) && !(env.type === "user_message" && env.data.synthetic);
+  }
+  function closing(env) {
+    return closingKinds.has(env.type);
+  }
+
+  // ../../web/src/handoff.ts
+  var Handoffs = class _Handoffs {
+    constructor() {
+      __publicField(this, "sessions", []);
+      __publicField(this, "routed");
+      __publicField(this, "current", -1);
+    }
+    clone() {
+      const copy = Object.assign(Object.create(_Handoffs.prototype), this);
+      copy.sessions = this.sessions.map((session) => ({ ...session }));
+      return copy;
+    }
+    // active is the session whose specialist has the conversation.
+    get active() {
+      return this.sessions[this.current];
+    }
+    // apply folds a fact; one of another kind, or about a handoff that there is not, is
+    // nothing to it.
+    apply(env) {
+      switch (env.type) {
+        case "message_routed":
+          this.routed = env.data;
+          break;
+        case "handoff_requested":
+          this.sessions.push({
+            id: env.data.handoff_id,
+            request: env.data,
+            status: "pending",
+            started: env.time,
+            ended: "",
+            result: "",
+            artifacts: [],
+            state: "",
+            step: 0,
+            steps: 0,
+            metadata: null
+          });
+          break;
+        case "handoff_accepted":
+          this.current = this.sessions.findIndex((s) => s.id === env.data.handoff_id);
+          if (this.active) this.active.status = "active";
+          break;
+        case "handoff_rejected":
+          this.end(env, env.data.handoff_id, "error", env.data.rejection_reason, []);
+          break;
+        case "handoff_exit_requested":
+          if (this.active?.id === env.data.handoff_id) this.active.status = "returning";
+          break;
+        case "handoff_returned":
+          this.end(env, env.data.handoff_id, env.data.completion_status, env.data.result_summary, env.data.artifacts_created ?? []);
+          break;
+        case "workflow_state_changed": {
+          const session = this.session(env.data.handoff_id);
+          if (!session) break;
+          session.state = env.data.to;
+          session.step = env.data.step;
+          session.steps = env.data.steps;
+          session.metadata = env.data.metadata ?? null;
+          break;
+        }
+      }
+    }
+    session(id) {
+      return this.sessions.find((s) => s.id === id);
+    }
+    end(env, id, status, result, artifacts) {
+      const session = this.session(id);
+      if (!session) return;
+      if (session === this.active) this.current = -1;
+      session.status = status;
+      session.ended = env.time;
+      session.result = result;
+      session.artifacts = artifacts;
     }
   };
 
@@ -384,11 +475,15 @@ var fold = (() => {
 
   // ../../web/src/fold.ts
   var Run = class _Run {
-    constructor(env, started) {
+    // before is the run that this one continues, as that one ended.
+    constructor(env, started, before) {
       __publicField(this, "started", started);
+      __publicField(this, "before", before);
       __publicField(this, "id");
       __publicField(this, "tasks", []);
       __publicField(this, "auto", /* @__PURE__ */ new Set());
+      // replaced has for a declined task the first that was created in its place.
+      __publicField(this, "replaced", /* @__PURE__ */ new Map());
       __publicField(this, "document");
       __publicField(this, "dispatches", []);
       __publicField(this, "byID", /* @__PURE__ */ new Map());
@@ -401,8 +496,21 @@ var fold = (() => {
       __publicField(this, "finished");
       __publicField(this, "cancelRequested", false);
       __publicField(this, "cancelled", false);
+      // outage is set while calls wait for an endpoint.
+      __publicField(this, "outage");
+      // driven is the time that processes drove the run, up to its newest event, in
+      // milliseconds. last is the newest event of who drove it, posted that of somebody else.
+      __publicField(this, "driven", 0);
+      __publicField(this, "last");
+      __publicField(this, "posted", "");
       this.id = env.run_id;
-      this.document = new SharedDocument(new Layout(started.layout));
+      this.last = env.time;
+      this.document = before ? before.document.clone() : new SharedDocument(new Layout(started.layout));
+      if (before) {
+        this.tasks = before.tasks.slice();
+        this.auto = new Set(before.auto);
+        this.replaced = new Map(before.replaced);
+      }
       const models = [];
       for (const card of started.agents ?? []) {
         this.names.set(card.id, card.display_name || card.id);
@@ -417,8 +525,8 @@ var fold = (() => {
         started_at: env.time,
         updated_at: env.time,
         request: started.message,
-        tasks: 0,
-        finished_tasks: 0,
+        tasks: started.tasks_before ?? 0,
+        finished_tasks: started.finished_before ?? 0,
         usage: { input_tokens: 0, output_tokens: 0 },
         cost_usd: 0,
         model_calls: 0,
@@ -436,12 +544,18 @@ var fold = (() => {
       copy.summary = { ...this.summary };
       copy.tasks = this.tasks.slice();
       copy.auto = new Set(this.auto);
+      copy.replaced = new Map(this.replaced);
       copy.document = this.document.clone();
       copy.dispatches = this.dispatches.map((d) => ({ ...d }));
       copy.byID = new Map(copy.dispatches.map((d) => [d.id, d]));
       copy.calls = new Map(this.calls);
       copy.limits = this.limits.slice();
       return copy;
+    }
+    // writer is the run that wrote an entry: this one, or one that it goes back to. Ids of
+    // facilitators' model calls are of the run that made them.
+    writer(entry) {
+      return this.before && entry.id <= this.before.document.version ? this.before.writer(entry) : this;
     }
     name(agent) {
       return this.names.get(agent) ?? agent;
@@ -450,10 +564,34 @@ var fold = (() => {
     working(task) {
       return this.dispatches.find((d) => !d.finish && d.start.task_ids?.includes(task));
     }
+    // drivenUntil is driven with the time since the last event, while the run is driven.
+    drivenUntil(now) {
+      return this.summary.status === "running" && !this.outage ? this.driven + Math.max(0, now - Date.parse(this.last)) : this.driven;
+    }
+    // drive counts the time up to an event. What others post says nothing about who drove
+    // the run, and nobody drives one that is suspended. An event at just the time of what
+    // was posted comes of a clock that was behind that.
+    drive(env) {
+      if (posted(env)) {
+        this.posted = env.time;
+        return;
+      }
+      if (env.type !== "run_resumed" && !parked(this.summary.status) && env.time !== this.posted && !this.outage) {
+        this.driven += Math.max(0, Date.parse(env.time) - Date.parse(this.last));
+      }
+      this.last = env.time;
+    }
     apply(env) {
       const summary = this.summary;
+      if (this.cancelled && !closing(env) && !posted(env)) throw new Error("the run is cancelled");
+      this.drive(env);
       summary.last_seq = env.seq;
       summary.updated_at = env.time;
+      const lost = lostIn(env);
+      if (lost) {
+        summary.usage = addUsage(summary.usage, lost.usage);
+        summary.cost_usd = addCost(summary.cost_usd, lost.cost_usd);
+      }
       const dispatch = env.dispatch_id ? this.byID.get(env.dispatch_id) : void 0;
       switch (env.type) {
         case "tasks_created":
@@ -461,6 +599,10 @@ var fold = (() => {
             if (task.id !== this.tasks.length + 1) throw new Error(`task ${task.id} where task ${this.tasks.length + 1} is next`);
             this.tasks.push(task);
             summary.tasks++;
+            for (const id of task.replaces ?? []) {
+              if (!this.replaced.has(id)) summary.tasks--;
+              this.replaced.set(id, this.replaced.get(id) ?? task.id);
+            }
           }
           break;
         case "task_updated": {
@@ -469,7 +611,7 @@ var fold = (() => {
           if (!old || old.finished) throw new Error(`task ${task.id} cannot be updated`);
           this.tasks[task.id - 1] = task;
           if (auto_completed) this.auto.add(task.id);
-          else if (dispatch) dispatch.progress++;
+          else if (dispatch && task.finished) dispatch.progress++;
           if (task.finished) summary.finished_tasks++;
           break;
         }
@@ -491,7 +633,7 @@ var fold = (() => {
         case "model_called":
           summary.model_calls++;
           summary.usage = addUsage(summary.usage, env.data.usage);
-          summary.cost_usd = summary.cost_usd === null || env.data.cost_usd === null ? null : summary.cost_usd + env.data.cost_usd;
+          summary.cost_usd = addCost(summary.cost_usd, env.data.cost_usd);
           this.calls.set(env.data.id, { seq: env.seq, time: env.time, agent: env.agent ?? "", dispatch: env.dispatch_id ?? "", data: env.data });
           break;
         case "limit_reached":
@@ -508,17 +650,30 @@ var fold = (() => {
           break;
         case "run_cancelled":
           this.cancelled = true;
+          this.outage = void 0;
+          break;
+        case "outage_began":
+          this.outage = env.data;
+          summary.reason = "waits for " + env.data.message;
+          break;
+        case "outage_ended":
+          this.outage = void 0;
+          summary.reason = void 0;
           break;
         case "run_suspended":
-          summary.status = "suspended";
+          this.outage = void 0;
+          summary.status = env.data.awaiting_input ? "awaiting_input" : "suspended";
+          summary.driven_ms = env.data.driven_ms;
           summary.reason = env.data.reason;
           break;
         case "run_resumed":
+          this.outage = void 0;
           summary.status = "running";
           summary.reason = void 0;
           break;
         case "workflow_finished":
           summary.status = env.data.status;
+          summary.driven_ms = env.data.driven_ms;
           summary.reason = env.data.reason;
           summary.limit = env.data.limit;
           this.finished = env.data;
@@ -531,12 +686,14 @@ var fold = (() => {
       __publicField(this, "seq", 0);
       __publicField(this, "time", "");
       __publicField(this, "runs", []);
+      __publicField(this, "handoffs", new Handoffs());
     }
     // clone gives a thread of its own in the same state. Runs before the last change no more.
     clone() {
       const copy = new _Thread();
       copy.seq = this.seq;
       copy.time = this.time;
+      copy.handoffs = this.handoffs.clone();
       this.runs.forEach((run, i) => copy.runs.push(i < this.runs.length - 1 ? run : run.clone()));
       return copy;
     }
@@ -549,30 +706,66 @@ var fold = (() => {
     apply(env) {
       if (env.seq !== this.seq + 1) throw new Error(`event ${env.seq} after event ${this.seq}`);
       if (env.type === "workflow_started") {
-        this.runs.push(new Run(env, env.data));
+        const before = env.data.continues ? this.run(env.data.continues) : void 0;
+        if (env.data.continues && (!before || !over(before.summary.status))) throw new Error(`no run ${env.data.continues} to continue`);
+        this.runs.push(new Run(env, env.data, before));
       } else {
         const run = this.current;
-        if (!run || run.id !== env.run_id) throw new Error(`no run ${env.run_id} under way`);
-        run.apply(env);
+        const under = run?.id === env.run_id && !over(run.summary.status);
+        if (under) {
+          run.apply(env);
+          if (!run.cancelled) this.handoffs.apply(env);
+        } else if (!posted(env)) throw new Error(`no run ${env.run_id} under way`);
       }
       this.seq = env.seq;
       this.time = env.time;
     }
   };
+  function lostIn(env) {
+    switch (env.type) {
+      case "model_called":
+      case "model_call_failed":
+      case "agent_finished":
+      case "error":
+        return env.data.lost;
+    }
+  }
+  function addCost(a, b) {
+    return a === null || b === null ? null : a + b;
+  }
   function addUsage(a, b) {
     return {
       input_tokens: a.input_tokens + b.input_tokens,
       cached_input_tokens: (a.cached_input_tokens ?? 0) + (b.cached_input_tokens ?? 0),
+      cache_write_input_tokens: (a.cache_write_input_tokens ?? 0) + (b.cache_write_input_tokens ?? 0),
+      cache_write_1h_input_tokens: (a.cache_write_1h_input_tokens ?? 0) + (b.cache_write_1h_input_tokens ?? 0),
       output_tokens: a.output_tokens + b.output_tokens,
       reasoning_tokens: (a.reasoning_tokens ?? 0) + (b.reasoning_tokens ?? 0),
       estimated: a.estimated || b.estimated
     };
+  }
+  function parked(status) {
+    return status === "suspended" || status === "awaiting_input";
+  }
+  function over(status) {
+    return status === "completed" || status === "degraded" || status === "failed" || status === "cancelled";
   }
 
   // ../../web/src/format.ts
   function line(text, max = 160) {
     const flat = text.slice(0, max * 2).replace(/\s+/g, " ").trim();
     return flat.length > max ? flat.slice(0, max - 1) + "…" : flat;
+  }
+
+  // ../../web/src/describe.ts
+  function callName(d) {
+    switch (d.purpose) {
+      case "rest":
+        return `${d.id} (the rest of ${d.id.replace(/r$/, "")}${d.interrupted ? ", which did not come" : ""})`;
+      case "compact":
+        return d.id + " (a summary)";
+    }
+    return d.id;
   }
 
   // ../../web/src/scale.ts
@@ -684,6 +877,7 @@ var fold = (() => {
           if (this.dispatches.size === 0) this.close(waits, at);
           break;
         case "error":
+        case "model_call_failed":
           this.attempted(env.data, agent, at, env.seq);
           break;
         case "dispatch_refused":
@@ -709,17 +903,18 @@ var fold = (() => {
       const retries = d.retries ?? [];
       const newest = retries[retries.length - 1];
       const sent = at - d.total_ms;
+      const name = callName(d);
       const begun = sent - (newest ? newest.start_ms + newest.ran_ms + newest.wait_ms : d.queued_ms + (d.retried_ms ?? 0));
       lane.calls++;
       if (!newest) {
-        push(lane, "waiting", begun, begun + d.queued_ms, seq, d.id);
-        push(lane, "retry", begun + d.queued_ms, sent, seq, d.id);
+        push(lane, "waiting", begun, begun + d.queued_ms, seq, name);
+        push(lane, "retry", begun + d.queued_ms, sent, seq, name);
       } else {
-        this.tries(d.id, retries, Math.max(0, d.attempts - 1 - retries.length), lane, begun, seq);
+        this.tries(name, retries, Math.max(0, d.attempts - 1 - retries.length), lane, begun, seq);
       }
-      push(lane, "first", sent, sent + d.first_token_ms, seq, d.id);
-      push(lane, "tokens", sent + d.first_token_ms, at, seq, d.id);
-      if (d.interrupted) this.mark(lane.agent, at, seq, `${d.id} broke off; the calls that it had started stand`);
+      push(lane, "first", sent, sent + d.first_token_ms, seq, name);
+      push(lane, "tokens", sent + d.first_token_ms, at, seq, name);
+      if (d.interrupted) this.mark(lane.agent, at, seq, d.purpose ? name : `${d.id} broke off; the calls that it had started stand`);
       this.occupy(begun, at);
     }
     // attempted adds what was tried in the model call whose failure ended an agent.
@@ -830,6 +1025,8 @@ var fold = (() => {
       cost_usd: s.cost_usd,
       input_tokens: s.usage.input_tokens,
       cached_input_tokens: s.usage.cached_input_tokens ?? 0,
+      cache_write_input_tokens: s.usage.cache_write_input_tokens ?? 0,
+      cache_write_1h_input_tokens: s.usage.cache_write_1h_input_tokens ?? 0,
       output_tokens: s.usage.output_tokens,
       reasoning_tokens: s.usage.reasoning_tokens ?? 0,
       board: run.tasks.map((task) => ({
@@ -837,7 +1034,9 @@ var fold = (() => {
         text: task.text,
         assigned_to: task.assigned_to,
         finished: task.finished,
-        auto: run.auto.has(task.id)
+        auto: run.auto.has(task.id),
+        declined: task.declined ?? "",
+        replaced_by: run.replaced.get(task.id) ?? 0
       })),
       document: document.clean(),
       places: document.places().map((place) => ({
@@ -864,12 +1063,34 @@ var fold = (() => {
       answer: run.answer?.content ?? "",
       failure: run.failure?.message ?? "",
       limits: run.limits.map((l) => l.limit),
+      driven_ms: run.driven,
+      summary_driven_ms: s.driven_ms ?? 0,
       cancel_requested: run.cancelRequested,
-      cancelled: run.cancelled
+      cancelled: run.cancelled,
+      outage: run.outage?.code ?? ""
+    };
+  }
+  function handoffState(handoffs) {
+    return {
+      active: handoffs.active?.id ?? "",
+      routed: handoffs.routed ?? null,
+      sessions: handoffs.sessions.map((s) => ({
+        id: s.id,
+        target: s.request.target_agent_id,
+        status: s.status,
+        started: s.started,
+        ended: s.ended,
+        result: s.result,
+        artifacts: s.artifacts,
+        state: s.state,
+        step: s.step,
+        steps: s.steps,
+        metadata: s.metadata
+      }))
     };
   }
   function state(thread) {
-    return stable({ seq: thread.seq, runs: thread.runs.map(runState) });
+    return stable({ seq: thread.seq, runs: thread.runs.map(runState), handoffs: handoffState(thread.handoffs) });
   }
   function states(log) {
     const thread = new Thread();
@@ -897,9 +1118,12 @@ var fold = (() => {
       reason: s.reason ?? "",
       left_ms: s.left_ms ?? 0,
       projected_cost_usd: s.projected_cost_usd ?? 0,
+      uncached_input_share: s.uncached_input_share ?? 0,
       causes: s.causes ?? [],
       slowest: s.slowest ?? [],
-      limiters: s.limiters ?? []
+      limiters: s.limiters ?? [],
+      outages: s.outages ?? [],
+      held: s.held ?? 0
     };
   }
   function stable(value) {

@@ -1,12 +1,13 @@
 // Package doctor tries an endpoint: whether it can be reached, takes the key, knows
 // the model, streams, calls tools, several of them at once, counts tokens, and
-// keeps from calling tools when told to. It says what to do about what it misses.
+// refrains from calling tools when told to. It says what to do about what is missing.
 //
 //	for finding := range doctor.Examine(ctx, target) {
 //		fmt.Println(finding.Mark, finding.Check, finding.Detail, finding.Fix)
 //	}
 //
-// It makes three short model calls. It retries nothing: it is to see what happens.
+// It makes four short model calls and two longer ones, and one more for each further API
+// that the endpoint may offer. It retries nothing: it is to see what happens.
 package doctor
 
 import (
@@ -15,10 +16,13 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/llm"
+	"github.com/convene-run/convene/llm/effort"
 )
 
 // Mark says how a check went.
@@ -51,8 +55,8 @@ const maxOutputTokens = 2000
 func Examine(ctx context.Context, target llm.Target) iter.Seq[Finding] {
 	return func(yield func(Finding) bool) {
 		e := examination{ctx: ctx, target: target, yield: yield}
-		if e.answers() && e.callsTools() {
-			e.holdsBack()
+		if e.answers() && e.apis() && e.callsTools() && e.holdsBack() && e.takesEffort() && e.caches() {
+			e.window()
 		}
 	}
 }
@@ -61,6 +65,8 @@ type examination struct {
 	ctx    context.Context
 	target llm.Target
 	yield  func(Finding) bool
+	// level is the effort that calls ask for.
+	level string
 }
 
 // heard is what came of one call.
@@ -72,13 +78,17 @@ type heard struct {
 }
 
 func (e *examination) call(prompt string, tools []llm.Tool, choice llm.ToolChoice) (heard, error) {
+	return e.converse([]events.Message{{Role: events.RoleUser, Content: prompt}}, tools, choice)
+}
+
+func (e *examination) converse(messages []events.Message, tools []llm.Tool, choice llm.ToolChoice) (heard, error) {
 	ctx, cancel := context.WithTimeout(e.ctx, callTimeout)
 	defer cancel()
 	var h heard
 	begun := time.Now()
 	for delta, err := range e.target.Endpoint.Client.Stream(ctx, llm.Request{
-		Model: e.target.Model, Tools: tools, ToolChoice: choice, MaxOutputTokens: maxOutputTokens,
-		Messages: []events.Message{{Role: events.RoleUser, Content: prompt}},
+		Model: e.target.Model, API: e.target.API, Tools: tools, ToolChoice: choice, MaxOutputTokens: maxOutputTokens, Effort: e.level,
+		Messages: messages,
 	}) {
 		if err != nil {
 			return h, err
@@ -93,7 +103,7 @@ func (e *examination) call(prompt string, tools []llm.Tool, choice llm.ToolChoic
 		}
 	}
 	if h.done == nil {
-		return h, errors.New("the reply has no end")
+		return h, errors.New("the reply never ended")
 	}
 	return h, nil
 }
@@ -117,10 +127,139 @@ func (e *examination) answers() bool {
 	usage := Finding{Mark: Good, Check: "reports usage",
 		Detail: fmt.Sprintf("%d tokens in, %d out", h.done.Usage.InputTokens, h.done.Usage.OutputTokens)}
 	if h.done.Usage.Estimated {
-		usage = Finding{Weak, "reports usage", "it counts no tokens",
-			"It works, but tokens and cost are estimates, and so is when a bound is met."}
+		usage = Finding{Weak, "reports usage", "it reports no token counts",
+			"It works, but tokens and cost are estimates, and limits on them are only approximate."}
 	}
 	return e.yield(streams) && e.yield(usage)
+}
+
+// apis tries each API that the endpoint may offer, with tools, and says which one is
+// taken.
+func (e *examination) apis() bool {
+	doors, ok := e.target.Endpoint.Client.(interface{ APIs() []events.API })
+	if !ok {
+		return true
+	}
+	named := e.target.API
+	h, err := e.call(toolPrompt, tools, llm.ToolChoiceAuto)
+	if err != nil {
+		return true // callsTools says what is wrong
+	}
+	defer func() { e.target.API = named }()
+	taken := h.done.API
+	var others, none []string
+	for _, api := range doors.APIs() {
+		if api == taken {
+			continue
+		}
+		e.target.API = api
+		if _, err := e.call(toolPrompt, tools, llm.ToolChoiceAuto); err != nil {
+			none = append(none, string(api))
+		} else {
+			others = append(others, string(api))
+		}
+	}
+	finding := Finding{Mark: Good, Check: "API", Detail: "using " + string(taken)}
+	if len(others) > 0 {
+		finding.Detail += "; also offers " + strings.Join(others, " and ")
+	}
+	if len(none) > 0 {
+		finding.Detail += "; not " + strings.Join(none, " or ")
+	}
+	return e.yield(finding)
+}
+
+// takesEffort looks whether the model can be told how much to think. What is known of it
+// is not asked.
+func (e *examination) takesEffort() bool {
+	const level = "low"
+	finding := Finding{Mark: Good, Check: "effort"}
+	levels, known := effort.Takes(e.target.Model)
+	takes := "; the model accepts " + strings.Join(levels, ", ")
+	if err := effort.Check(e.target.Model, level); err != nil {
+		finding.Detail = strings.TrimPrefix(takes, "; ")
+		switch {
+		case slices.Equal(levels, []string{effort.None}):
+			finding.Detail = "the model does not think"
+		case len(levels) == 0:
+			finding.Detail = "the model decides how much it thinks; effort cannot be set"
+		}
+		return e.yield(finding)
+	}
+	e.level = level
+	h, err := e.call("How much is 17 times 23? Reply with the number alone.", nil, llm.ToolChoiceAuto)
+	e.level = ""
+	switch {
+	case err != nil:
+		finding = Finding{Weak, finding.Check, err.Error(), "It works without: leave effort out for this model."}
+	case known:
+		finding.Detail = level + " is accepted" + takes
+	default:
+		finding.Detail = level + " is accepted, according to the endpoint; some ignore it"
+	}
+	if err == nil && h.done.Usage.ReasoningTokens > 0 {
+		finding.Detail += fmt.Sprintf(" (%d tokens of thinking)", h.done.Usage.ReasoningTokens)
+	}
+	return e.yield(finding)
+}
+
+// prefixLines make a prompt of some 4,500 tokens: above the size from which every provider
+// caches.
+const prefixLines = 300
+
+// caches looks whether the second turn of a conversation is reported to have found the
+// first in the provider's cache.
+func (e *examination) caches() bool {
+	var prompt strings.Builder
+	for i := range prefixLines {
+		fmt.Fprintf(&prompt, "Line %d of a text that is sent twice, to see whether it is cached.\n", i+1)
+	}
+	prompt.WriteString("Reply with the word ready.")
+	messages := []events.Message{{Role: events.RoleUser, Content: prompt.String()}}
+	var last events.Usage
+	for range 2 {
+		h, err := e.converse(messages, nil, llm.ToolChoiceAuto)
+		if err != nil {
+			return e.yield(Finding{Weak, "cache", err.Error(), "A prompt of some 4,500 tokens was not answered: is the model's window large enough?"})
+		}
+		last = h.done.Usage
+		messages = append(messages, events.Message{Role: events.RoleAssistant, Content: "ready"}, events.Message{Role: events.RoleUser, Content: "Once more, please."})
+	}
+	switch {
+	case last.Estimated:
+		return true // it counts no tokens, as was said
+	case last.CachedInputTokens == 0:
+		return e.yield(Finding{Weak, "cache", fmt.Sprintf("none of the %d tokens sent a second time came from a cache", last.InputTokens),
+			"It works, but later turns of a run pay again for everything before them. Some servers cache without reporting it."})
+	}
+	return e.yield(Finding{Mark: Good, Check: "cache", Detail: fmt.Sprintf("%d of %d tokens sent a second time came from the cache", last.CachedInputTokens, last.InputTokens)})
+}
+
+// smallWindow is the window below which a team's later turns do not fit.
+const smallWindow = 16_000
+
+// window asks the server how much the model reads. A small local window is cut in
+// silence.
+func (e *examination) window() {
+	server, ok := e.target.Endpoint.Client.(interface {
+		Window(context.Context, string) int
+	})
+	if !ok {
+		return
+	}
+	ctx, cancel := context.WithTimeout(e.ctx, callTimeout)
+	defer cancel()
+	finding := Finding{Mark: Good, Check: "window"}
+	switch tokens := server.Window(ctx, e.target.Model); {
+	case tokens == 0:
+		return // it does not tell
+	case tokens < smallWindow:
+		finding = Finding{Weak, finding.Check, fmt.Sprintf("%d tokens", tokens),
+			"A team's later turns will not fit, and some servers truncate them silently. Configure a larger one on the server (OLLAMA_CONTEXT_LENGTH, --ctx-size, --max-model-len)."}
+	default:
+		finding.Detail = fmt.Sprintf("%d tokens", tokens)
+	}
+	e.yield(finding)
 }
 
 // Advice says what a person can do about a failure of this kind at a first call.
@@ -129,17 +268,19 @@ func Advice(kind llm.ErrorKind) string {
 	case llm.ErrUnreachable, llm.ErrTimeout:
 		return "Is the server running, and is the address right? See --base-url and OPENAI_BASE_URL."
 	case llm.ErrAuthentication:
-		return "Set the key of this provider; see `convene doctor --help`."
+		return "Set the key of this provider: `convene doctor --help` and `convene config` say where it is read from."
 	case llm.ErrModelNotFound:
 		return "Check the name after --model: it is the provider's own, after the first slash."
 	case llm.ErrNoTools:
-		return "convene needs a model that calls tools. Choose another model, or switch tool calling on at the server."
+		return "convene needs a model that calls tools. Choose another model, or enable tool calling on the server."
+	case llm.ErrRefused:
+		return "The provider refuses the request itself; another model may answer it."
 	case llm.ErrQuota:
-		return "Add credit at the provider, or use another one."
+		return "Add credit at the provider, or use another provider."
 	case llm.ErrRateLimited:
-		return "The endpoint wants fewer calls at the moment. Try again later."
+		return "The endpoint is limiting requests at the moment. Try again later."
 	}
-	return "The endpoint itself failed: try again later. Is the address that of an OpenAI-compatible one, such as …/v1?"
+	return "The endpoint itself failed: try again later. Is the address right, such as …/v1? --api sets which API is used."
 }
 
 // refused says which of the first checks an error belongs to.
@@ -151,6 +292,9 @@ func (e *examination) refused(err error) bool {
 		passed, failed.Check = nil, "reachable"
 	case llm.ErrAuthentication:
 		passed, failed.Check = passed[:1], "key accepted"
+		if failure := new(llm.Error); errors.As(err, &failure) && failure.Status == 0 {
+			passed, failed.Check = nil, "has a key" // and nothing was asked without it
+		}
 	case llm.ErrModelNotFound:
 		failed.Check = "model exists"
 	case llm.ErrQuota:
@@ -199,28 +343,28 @@ func (e *examination) callsTools() bool {
 		}
 	}
 	if !good[tools[0].Name] && !good[tools[1].Name] {
-		noTools.Detail = fmt.Sprintf("asked for two tools it made %d calls, none of them right", len(h.done.Reply.ToolCalls))
+		noTools.Detail = fmt.Sprintf("asked to call two tools, it made %d calls, none of them correct", len(h.done.Reply.ToolCalls))
 		e.yield(noTools)
 		return false
 	}
 	parallel := Finding{Mark: Good, Check: "calls tools in parallel"}
 	if !good[tools[0].Name] || !good[tools[1].Name] {
-		parallel = Finding{Weak, parallel.Check, "asked for two at once it called one",
+		parallel = Finding{Weak, parallel.Check, "asked to call two at once, it called one",
 			"It works, but specialists may run one after another."}
 	}
 	return e.yield(Finding{Mark: Good, Check: "calls tools"}) && e.yield(parallel)
 }
 
 // holdsBack looks at a reply that must not call a tool.
-func (e *examination) holdsBack() {
+func (e *examination) holdsBack() bool {
 	finding := Finding{Mark: Good, Check: "honours tool_choice none"}
 	h, err := e.call(toolPrompt, tools, llm.ToolChoiceNone)
 	switch {
 	case err != nil:
 		finding = Finding{Weak, finding.Check, err.Error(), "It works, but wrapping up at a bound may fail; the document is then the answer."}
 	case len(h.done.Reply.ToolCalls) > 0:
-		finding = Finding{Weak, finding.Check, "it calls tools all the same",
+		finding = Finding{Weak, finding.Check, "it calls tools anyway",
 			"It works, but wrapping up at a bound may fail; the document is then the answer."}
 	}
-	e.yield(finding)
+	return e.yield(finding)
 }

@@ -7,16 +7,30 @@ import (
 
 	"github.com/convene-run/convene/batch"
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/llm"
 )
 
 // BatchLines tells where a batch stands, for a log.
 func BatchLines(p batch.Progress) []string {
 	lines := []string{"batch: " + batchCounts(p) + " · " + batchPace(p)}
-	for _, l := range p.Limiters {
-		lines[0] += " · " + limiterWords(l)
+	for _, words := range limiterLines(p.Limiters) {
+		lines[0] += " · " + words
 	}
+	lines = append(lines, outageLines(p)...)
 	for _, row := range p.Slowest {
 		lines = append(lines, "  "+rowWords(row))
+	}
+	return lines
+}
+
+// outageLines tell which endpoints are waited for.
+func outageLines(p batch.Progress) []string {
+	var lines []string
+	for _, o := range p.Outages {
+		lines = append(lines, fmt.Sprintf("%s away for %s: %s; waiting: %s", signNotice, Duration(milliseconds(o.AwayMS)), Line(o.Message), Plural(o.Rows, "row")))
+	}
+	if p.Held > 0 {
+		lines = append(lines, fmt.Sprintf("%s held until their endpoint is back: %s", signNotice, Plural(p.Held, "row")))
 	}
 	return lines
 }
@@ -24,8 +38,11 @@ func BatchLines(p batch.Progress) []string {
 // BatchPicture draws where a batch stands, in lines below width.
 func BatchPicture(p batch.Progress, notice string, theme Theme, width int) []string {
 	lines := []string{batchBar(p, theme, width), batchCounts(p), batchPace(p)}
-	for _, l := range p.Limiters {
-		lines = append(lines, theme.quiet(limiterWords(l)))
+	for _, words := range limiterLines(p.Limiters) {
+		lines = append(lines, theme.quiet(words))
+	}
+	for _, line := range outageLines(p) {
+		lines = append(lines, theme.notice(line))
 	}
 	for _, row := range p.Slowest {
 		lines = append(lines, theme.quiet("  "+rowWords(row)))
@@ -84,8 +101,24 @@ func rate(perSecond float64) string {
 	return fmt.Sprintf("%.1f rows/s", perSecond)
 }
 
+// limiterLines tells what goes on at each endpoint, by name where there are several.
+func limiterLines(limiters []events.BatchLimiter) (lines []string) {
+	for _, l := range limiters {
+		words := limiterWords(l)
+		if len(limiters) > 1 {
+			words = Line(l.Endpoint) + ": " + words
+		}
+		lines = append(lines, words)
+	}
+	return lines
+}
+
 func limiterWords(l events.BatchLimiter) string {
-	text := fmt.Sprintf("calls %d in flight (at most %d), %d waiting", l.InFlight, l.Limit, l.Waiting)
+	atMost := ""
+	if l.Limit < llm.DefaultMaxInFlight {
+		atMost = fmt.Sprintf(" (at most %d)", l.Limit)
+	}
+	text := fmt.Sprintf("%s in flight%s, %d waiting", Plural(l.InFlight, "call"), atMost, l.Waiting)
 	if l.RequestsPerMinute > 0 {
 		text += fmt.Sprintf(", %d requests/min", l.RequestsPerMinute)
 	}
@@ -106,7 +139,7 @@ func milliseconds(ms int64) time.Duration { return time.Duration(ms) * time.Mill
 
 // BatchReport tells what a batch came to.
 func BatchReport(r batch.Report, theme Theme) []string {
-	head := fmt.Sprintf("%d rows: %d completed, %d degraded, %d failed", r.Rows, r.Completed, r.Degraded, r.Failed)
+	head := fmt.Sprintf("%s: %d completed, %d degraded, %d failed", Plural(r.Rows, "row"), r.Completed, r.Degraded, r.Failed)
 	switch {
 	case r.Left > 0:
 		head = theme.notice(signNotice + " " + head + fmt.Sprintf(", %d left (%d under way)", r.Left, r.Suspended))
@@ -124,15 +157,19 @@ func BatchReport(r batch.Report, theme Theme) []string {
 	if r.Stop != nil && r.Left != 0 {
 		lines = append(lines, "  stopped: "+Line(r.Stop.Message))
 	}
-	lines = append(lines, fmt.Sprintf("  %s calls · %s tokens in (%s cached), %s out · cost %s · %s",
-		Count(int64(r.ModelCalls)), Count(r.Usage.InputTokens), Count(r.Usage.CachedInputTokens), Count(r.Usage.OutputTokens),
+	lines = append(lines, fmt.Sprintf("  %s calls · %s tokens in (%s uncached), %s out · cost %s · %s",
+		Count(int64(r.ModelCalls)), Count(r.Usage.InputTokens), percent(r.Usage.UncachedShare()), Count(r.Usage.OutputTokens),
 		Money(r.CostUSD), Duration(r.Elapsed)))
 	for _, cause := range r.Causes {
-		lines = append(lines, fmt.Sprintf("  %d %s: %s, such as %s: %s", cause.Count, cause.Status, Line(cause.Kind), Line(cause.ID), Clip(Line(cause.Message), causeWidth)))
+		example := ", such as "
+		if cause.Count == 1 {
+			example = ", row "
+		}
+		lines = append(lines, fmt.Sprintf("  %d %s: %s%s%s: %s", cause.Count, cause.Status, Line(events.Flag(events.Limit(cause.Kind))), example, Line(cause.ID), Clip(Line(cause.Message), causeWidth)))
 	}
 	if r.Rows > 1 {
 		lines = append(lines, figures("slowest", r.Slowest, func(f batch.RowFigure) string { return fmt.Sprintf("%.1fs", float64(f.DurationMS)/1000) })...)
-		lines = append(lines, figures("dearest", r.Dearest, func(f batch.RowFigure) string { return Money(&f.CostUSD) })...)
+		lines = append(lines, figures("most expensive", r.MostExpensive, func(f batch.RowFigure) string { return Money(&f.CostUSD) })...)
 	}
 	return lines
 }

@@ -68,7 +68,8 @@ func ShortID(id events.RunID) string {
 // shortIDLength reaches into the random part of a UUID version 7: "0190f3a2-7c1e-7abc".
 const shortIDLength = 18
 
-func plural(n int, noun string) string {
+// Plural counts nouns: "1 row", "2 rows".
+func Plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}

@@ -32,6 +32,7 @@ const (
 	DoingThinking Doing = "thinking"
 	DoingWriting  Doing = "writing"
 	DoingRetrying Doing = "retry"
+	DoingAway     Doing = "endpoint away"
 	DoingTools    Doing = "using tools"
 	DoingTeam     Doing = "waiting for specialists"
 	DoingWorking  Doing = "working"
@@ -51,14 +52,8 @@ type Activity struct {
 	// RetryAt and Reason say when and why it tries again.
 	RetryAt time.Time
 	Reason  string
-}
-
-// Elapsed is the time that the run has been driven by now.
-func Elapsed(run *thread.Run, now time.Time) time.Duration {
-	if run.Status != events.StatusRunning {
-		return run.Driven
-	}
-	return run.Driven + max(0, now.Sub(run.Thread().Time))
+	// GiveUpAt is when the run is parked unless the endpoint is back, zero for never.
+	GiveUpAt time.Time
 }
 
 // Activities tells from the log alone who is at work: what is known of a run that

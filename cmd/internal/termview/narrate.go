@@ -2,6 +2,7 @@ package termview
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/convene-run/convene/document"
@@ -21,9 +22,16 @@ func Narrate(run *thread.Run, env events.Envelope) []string {
 	case events.RunResumed:
 		return []string{"resumed"}
 	case events.RunSuspended:
+		if e.AwaitingInput {
+			return []string{"waiting for input" + because(e.Reason)}
+		}
 		return []string{"suspended" + because(e.Reason)}
+	case events.OutageBegan:
+		return []string{outageLine(e)}
+	case events.OutageEnded:
+		return []string{fmt.Sprintf("waited %s for the endpoint", Duration(time.Duration(e.WaitedMS)*time.Millisecond))}
 	case events.CancelRequested:
-		return []string{"cancellation asked for" + because(e.Reason)}
+		return []string{"cancellation requested" + because(e.Reason)}
 	case events.TasksCreated:
 		return createdLines(run, e)
 	case events.TaskUpdated:
@@ -36,8 +44,39 @@ func Narrate(run *thread.Run, env events.Envelope) []string {
 		return []string{documentLine(run, e)}
 	case events.FacilitatorMessage:
 		return []string{Line(e.DisplayName) + ": " + Clip(e.Content, narratedCells)}
+	case events.ModelCalled:
+		return restLines(run, env.Agent, e)
+	case events.MessageRouted, events.HandoffAccepted, events.HandoffRejected, events.HandoffReturned, events.WorkflowStateChanged:
+		return handoffLines(run, env)
 	}
 	return narrateTrouble(run, env)
+}
+
+// handoffLines tells who has the conversation now.
+func handoffLines(run *thread.Run, env events.Envelope) []string {
+	switch e := env.Data.(type) {
+	case events.MessageRouted:
+		if e.Tier == events.TierHandoff {
+			return []string{Line(DisplayName(run, e.Agent)) + " has the conversation"}
+		}
+	case events.HandoffAccepted:
+		return []string{"connecting you with " + partner(run, e.HandoffID)}
+	case events.HandoffRejected:
+		return []string{signNotice + " no handoff: " + Clip(e.Reason, narratedCells)}
+	case events.HandoffReturned:
+		return []string{fmt.Sprintf("%s returns the conversation (%s): %s", partner(run, e.HandoffID), Line(string(e.CompletionStatus)), Clip(e.ResultSummary, narratedCells))}
+	case events.WorkflowStateChanged:
+		return []string{fmt.Sprintf("%s: step %d of %d: %s", partner(run, e.HandoffID), e.Step, e.Steps, Line(e.To))}
+	}
+	return nil
+}
+
+// partner names the specialist whom a handoff gives the conversation to.
+func partner(run *thread.Run, id events.HandoffID) string {
+	if session := run.Thread().Handoffs.Session(id); session != nil {
+		return Line(DisplayName(run, session.Request.Target))
+	}
+	return Line(string(id))
 }
 
 func narrateTrouble(run *thread.Run, env events.Envelope) []string {
@@ -45,13 +84,33 @@ func narrateTrouble(run *thread.Run, env events.Envelope) []string {
 	case events.Warning:
 		return []string{signNotice + " " + about(run, env.Agent) + Clip(e.Message, narratedCells)}
 	case events.LimitReached:
-		return []string{fmt.Sprintf("%s limit %s reached: %s", signNotice, e.Limit, Clip(e.Consequence, narratedCells))}
+		return []string{fmt.Sprintf("%s limit %s reached: %s", signNotice, events.Flag(e.Limit), Clip(e.Consequence, narratedCells))}
 	case events.DispatchRefused:
 		return []string{fmt.Sprintf("%s %s refused: %s", signNotice, Line(e.Tool), Clip(e.Result, narratedCells))}
 	case events.Error:
 		return []string{signFailed + " " + about(run, env.Agent) + Line(e.Message)}
 	}
 	return nil
+}
+
+// restLines tells which calls came when the rest of a turn was asked for.
+func restLines(run *thread.Run, agent events.AgentID, e events.ModelCalled) []string {
+	if e.Purpose != events.PurposeRest || len(e.Reply.ToolCalls) == 0 {
+		return nil
+	}
+	names := make([]string, len(e.Reply.ToolCalls))
+	for i := range e.Reply.ToolCalls {
+		names[i] = Line(e.Reply.ToolCalls[i].Name)
+	}
+	return []string{about(run, agent) + "the calls that had not arrived: " + Clip(strings.Join(names, ", "), narratedCells)}
+}
+
+func outageLine(e events.OutageBegan) string {
+	line := signNotice + " waiting for " + Line(e.Message)
+	if e.MaxWaitMS > 0 {
+		line += fmt.Sprintf("; the run is parked after %s", Duration(time.Duration(e.MaxWaitMS)*time.Millisecond))
+	}
+	return line
 }
 
 func startedLine(run *thread.Run) string {
@@ -70,6 +129,9 @@ func createdLines(run *thread.Run, e events.TasksCreated) []string {
 	for i, task := range e.Tasks {
 		lines[i] = fmt.Sprintf("%s task %d %s: %s", signOpen, task.ID,
 			Line(DisplayName(run, task.AssignedTo)), Clip(task.Text, narratedCells))
+		if len(task.Replaces) > 0 {
+			lines[i] += ", in place of " + taskList(task.Replaces)
+		}
 	}
 	return lines
 }
@@ -81,6 +143,8 @@ func updatedLine(run *thread.Run, e events.TaskUpdated) string {
 		return fmt.Sprintf("%s task %d %s: auto-done", signNotice, e.ID, name)
 	case e.Finished:
 		return fmt.Sprintf("%s task %d %s: done", signDone, e.ID, name)
+	case e.Declined != "":
+		return fmt.Sprintf("%s task %d %s: declined: %s", signNotice, e.ID, name, Clip(e.Declined, narratedCells))
 	}
 	return fmt.Sprintf("%s task %d %s: changed", signOpen, e.ID, name)
 }

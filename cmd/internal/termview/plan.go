@@ -79,7 +79,7 @@ func drawPlan(run *thread.Run, groups []group, theme Theme, width int, countDone
 	return lines
 }
 
-// taskLine is a task with its sign: done, under way, open, or needing a look.
+// taskLine is a task with its sign: done, under way, open, declined, or needing a look.
 func taskLine(run *thread.Run, task events.Task, busy map[events.TaskID]events.DispatchID, theme Theme) string {
 	text := fmt.Sprintf("%d %s", task.ID, Line(task.Text))
 	_, active := busy[task.ID]
@@ -90,6 +90,10 @@ func taskLine(run *thread.Run, task events.Task, busy map[events.TaskID]events.D
 		return theme.good(signDone) + " " + text
 	case active:
 		return theme.active(signActive) + " " + text
+	case run.Board.ReplacedBy(task.ID) != 0:
+		return theme.quiet(signOpen+" "+text) + theme.quiet(fmt.Sprintf(" replaced by %d", run.Board.ReplacedBy(task.ID)))
+	case task.Declined != "":
+		return theme.notice(signNotice) + " " + text + theme.notice(" declined: "+Clip(task.Declined, narratedCells))
 	case run.Status.Over():
 		return theme.notice(signNotice) + " " + text + theme.notice(" missing")
 	}

@@ -41,7 +41,7 @@ func Render(f Frame, theme Theme) []string {
 
 // header answers whether it goes well: request, status, time, progress, cost.
 func header(f Frame, theme Theme, width int) []string {
-	parts := []string{theme.status(f.Run.Status) + " " + theme.strong(Duration(Elapsed(f.Run, f.Now)))}
+	parts := []string{theme.status(f.Run.Status) + " " + theme.strong(Duration(f.Run.DrivenUntil(f.Now)))}
 	if f.Run.Tasks > 0 {
 		parts = append(parts, fmt.Sprintf("%d/%d tasks", f.Run.FinishedTasks, f.Run.Tasks))
 	}
@@ -130,6 +130,8 @@ func nowLine(f Frame, a Activity, theme Theme, names, width int) string {
 	case DoingRetrying:
 		doing = theme.notice(retryWords(a.RetryAt.Sub(f.Now), a.Reason))
 		return cut("  "+pad(Line(a.Name), names)+"  "+doing, width)
+	case DoingAway:
+		return cut("  "+pad(Line(a.Name), names)+"  "+theme.notice(awayWords(f.Now, a)), width)
 	case DoingWriting, DoingThinking:
 		doing = theme.active(doing)
 	}
@@ -166,7 +168,19 @@ func retryWords(wait time.Duration, reason string) string {
 	return words
 }
 
+// awayWords tell how long an endpoint has been away, and what comes next.
+func awayWords(now time.Time, a Activity) string {
+	words := fmt.Sprintf("%s for %s, %s", a.Doing, Duration(now.Sub(a.Since)), retryWords(max(0, a.RetryAt.Sub(now)), ""))
+	if !a.GiveUpAt.IsZero() {
+		words += ", gives up in " + Duration(max(0, a.GiveUpAt.Sub(now)))
+	}
+	return words
+}
+
 func noticeLines(f Frame, theme Theme, width int) []string {
+	if f.Notice == "" && f.Run != nil && f.Run.Outage != nil {
+		return []string{theme.notice(cut("waiting for "+Line(f.Run.Outage.Message), width))}
+	}
 	if f.Notice == "" {
 		return nil
 	}

@@ -114,3 +114,28 @@ func TestActivitiesFromTheLog(t *testing.T) {
 	require.Equal(t, "Food", active[1].Name)
 	require.Nil(t, termview.Activities(nil))
 }
+
+// A declined task is told with its reason, in lines and in the plan, and so is what
+// stands in for it.
+func TestDeclinedTasksAreTold(t *testing.T) {
+	facts := inTheMiddle()
+	facts = append(facts,
+		events.Envelope{Agent: "food", Dispatch: "d2", Data: events.TaskUpdated{Task: events.Task{ID: 2, Text: "Find lunch", AssignedTo: "food", Declined: "all\x1b[31m closed"}}},
+		events.Envelope{Agent: "food", Dispatch: "d2", Data: events.AgentFinished{Agent: "food", DisplayName: "Food", CallID: "b", Status: events.OutcomeOK}})
+	th := thread.New()
+	apply := func(env events.Envelope) []string {
+		env.Run, env.Tenant, env.Thread, env.Seq, env.Time = "r", events.LocalTenant, "t", th.Seq+1, th.Time
+		require.NoError(t, th.Apply(env))
+		return termview.Narrate(th.Current(), env)
+	}
+	var told []string
+	for _, env := range facts {
+		told = append(told, apply(env)...)
+	}
+	require.Contains(t, told, "! task 2 Food: declined: all closed")
+	plan := func() string { return strings.Join(termview.Plan(th.Current(), termview.Theme{}, 100), "\n") }
+	require.Contains(t, plan(), "! 2 Find lunch declined: all closed")
+	lines := apply(events.Envelope{Agent: "facilitator", Data: events.TasksCreated{Tasks: []events.Task{{ID: 5, Text: "Pack lunch", AssignedTo: "sights", Replaces: []events.TaskID{2}}}}})
+	require.Equal(t, []string{"○ task 5 Sights: Pack lunch, in place of task 2"}, lines)
+	require.Contains(t, plan(), "2 Find lunch replaced by 5")
+}

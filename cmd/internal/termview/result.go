@@ -51,8 +51,11 @@ func Summary(run *thread.Run, theme Theme, width int) []string {
 		parts = append(parts, fmt.Sprintf("%d/%d tasks", run.FinishedTasks, run.Tasks))
 	}
 	parts = append(parts, usage(run.Usage), Money(run.CostUSD)+costWord(run.CostUSD),
-		Duration(run.Driven), plural(run.ModelCalls, "call"))
+		Duration(run.Driven), Plural(run.ModelCalls, "call"))
 	lines := flow(parts, theme.quiet(" · "), width)
+	if before := run.Started.Continues; before != "" {
+		lines = append(lines, wrap("  "+theme.quiet("continues "+Line(string(before))), width)...)
+	}
 	if from := run.Started.ForkedFrom; from != nil {
 		lines = append(lines, wrap("  "+theme.quiet(forkedFrom(from)), width)...)
 	}
@@ -90,13 +93,15 @@ func costWord(usd *float64) string {
 	return ""
 }
 
-// usage tells the tokens, those that came from a provider's cache apart.
+// usage tells the tokens, and how much of the input came from no cache.
 func usage(u events.Usage) string {
-	if u.CachedInputTokens == 0 {
+	if u.InputTokens == 0 {
 		return tokens(u)
 	}
-	return fmt.Sprintf("%s (%s cached)", tokens(u), Count(u.CachedInputTokens))
+	return fmt.Sprintf("%s (%s of input uncached)", tokens(u), percent(u.UncachedShare()))
 }
+
+func percent(share float64) string { return fmt.Sprintf("%.0f%%", 100*share) }
 
 func missingLines(run *thread.Run, theme Theme, width int) []string {
 	if !run.Status.Over() {
@@ -120,7 +125,7 @@ func label(run *thread.Run) string {
 
 // Rendered sets document and answer for a terminal, the answer last, where it is
 // read first.
-func Rendered(run *thread.Run, theme Theme, width int) (string, error) {
+func Rendered(run *thread.Run, theme Theme, width int) string {
 	answer := ""
 	if run.FinalAnswer != nil {
 		answer = run.FinalAnswer.Content

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/sim"
 	"github.com/convene-run/convene/llm"
-	"github.com/convene-run/convene/llm/sim"
 	"github.com/convene-run/convene/runner"
 	"github.com/convene-run/convene/team"
 	"github.com/convene-run/convene/thread"
@@ -16,7 +16,7 @@ import (
 type simulated struct{}
 
 func (simulated) Resolve(...string) (llm.Route, error) {
-	return llm.Route{{Endpoint: &llm.Endpoint{Name: "sim", Client: sim.New(sim.Options{})}, Model: "sim"}}, nil
+	return llm.Route{{Endpoint: &llm.Endpoint{Name: "sim", Simulated: true, Client: sim.New(sim.Options{})}, Model: "sim"}}, nil
 }
 
 // recorded gives the events of a whole simulated run.

@@ -1,7 +1,6 @@
 package termview
 
 import (
-	"html"
 	"regexp"
 	"strings"
 	"unicode"
@@ -82,20 +81,6 @@ func tail(s string, width int) string {
 		return s
 	}
 	return ansi.TruncateLeft(s, over+1, "…")
-}
-
-// characterReference is how Markdown can spell a character by its number.
-var characterReference = regexp.MustCompile(`&#[xX]?[0-9a-fA-F]{1,8};?`)
-
-// markdownText is [Text] that also drops the control characters that Markdown
-// would make of references such as "&#27;".
-func markdownText(s string) string {
-	return characterReference.ReplaceAllStringFunc(Text(s), func(ref string) string {
-		if needsCleaning(html.UnescapeString(ref)) {
-			return ""
-		}
-		return ref
-	})
 }
 
 // JSONLine makes a line of JSON fit for a terminal: the control characters that

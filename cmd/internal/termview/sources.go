@@ -43,6 +43,9 @@ func sourceLine(
 	}
 	if call != "" {
 		line += " ← call " + Line(string(call))
+		if writer := run.Writer(id); writer != run {
+			line += " of run " + ShortID(writer.ID)
+		}
 	}
 	if entry, ok := run.Document.Entry(id); ok {
 		line += "  " + theme.quiet("“"+Clip(entry.Content, max(20, width-cells(line)-4))+"”")

@@ -20,7 +20,7 @@ func RunTable(runs []events.RunSummary, now time.Time, theme Theme, width int) [
 		}
 		rows = append(rows, []string{
 			ShortID(run.Run), string(run.Status), Clip(run.Team, teamCells), Age(now.Sub(run.Start)),
-			Duration(run.Updated.Sub(run.Start)), fmt.Sprintf("%d/%d", run.FinishedTasks, run.Tasks),
+			Duration(run.Elapsed()), fmt.Sprintf("%d/%d", run.FinishedTasks, run.Tasks),
 			Count(run.Usage.Total()), cost, Line(run.Request),
 		})
 	}
@@ -30,7 +30,7 @@ func RunTable(runs []events.RunSummary, now time.Time, theme Theme, width int) [
 		}
 		rows = without(rows, column)
 	}
-	lines := columns(rows, width)
+	lines := Columns(rows, width)
 	lines[0] = theme.quiet(lines[0])
 	return lines
 }
@@ -70,9 +70,9 @@ func without(rows [][]string, heading string) [][]string {
 	return fewer
 }
 
-// columns sets rows into columns as wide as their widest cell; the last one takes
+// Columns sets rows into columns as wide as their widest cell; the last one takes
 // what is left of width.
-func columns(rows [][]string, width int) []string {
+func Columns(rows [][]string, width int) []string {
 	last := len(rows[0]) - 1
 	widths := make([]int, last)
 	for i := range widths {

@@ -19,18 +19,40 @@ func Team(t *team.Team, prompts bool, theme Theme, width int) []string {
 	lines = append(lines, "", theme.quiet("AGENTS"))
 	f := t.Facilitator
 	lines = append(lines, agentLines(events.FacilitatorID, f.DisplayName, "plans, dispatches, consolidates, answers", f.Model, width)...)
+	lines = append(lines, askedLines(f.FallbackModels, f.Tuning, nil, width)...)
 	if prompts {
 		lines = append(lines, promptLines(f.Prompt, width)...)
 	}
 	for _, s := range t.Specialists {
 		lines = append(lines, agentLines(s.ID, s.DisplayName, s.Description, s.Model, width)...)
+		lines = append(lines, askedLines(s.FallbackModels, s.Tuning, s.Tools, width)...)
 		if prompts {
 			lines = append(lines, promptLines(s.Prompt, width)...)
 		}
 	}
+	if t.Handoff != nil {
+		lines = append(lines, "", theme.quiet("HANDOFF"))
+		lines = append(lines, handoffTargets(t, width)...)
+	}
 	lines = append(lines, "", theme.quiet("DOCUMENT"))
 	lines = append(lines, layoutLines(t.Document, width)...)
 	return append(append(lines, ""), boundLines(t.Limits, theme, width)...)
+}
+
+// handoffTargets tells who may take over the conversation, on which phrases and in which
+// steps.
+func handoffTargets(t *team.Team, width int) (lines []string) {
+	for _, target := range t.Handoff.Targets {
+		text := "when the facilitator decides"
+		if len(target.Triggers) > 0 {
+			text += `, or on "` + strings.Join(target.Triggers, `", "`) + `"`
+		}
+		if s, _ := t.Specialist(target.Agent); len(s.WorkflowStates) > 0 {
+			text += "; steps: " + strings.Join(s.WorkflowStates, ", ")
+		}
+		lines = append(lines, wrap(fmt.Sprintf("  %-14s %s", target.Agent, Line(text)), width)...)
+	}
+	return lines
 }
 
 func agentLines(id events.AgentID, name, description, model string, width int) []string {
@@ -39,6 +61,37 @@ func agentLines(id events.AgentID, name, description, model string, width int) [
 		line += " [" + Line(model) + "]"
 	}
 	return wrapIndented(line, width)
+}
+
+// askedLines say how the agent's model is asked, as far as the team sets it, and which of
+// the program's tools it has.
+func askedLines(fallbacks []string, asked team.Tuning, tools []string, width int) []string {
+	var parts []string
+	set := func(name, value string) {
+		if value != "" {
+			parts = append(parts, name+" "+Line(value))
+		}
+	}
+	set("fallback models", strings.Join(fallbacks, ", "))
+	set("effort", asked.Effort)
+	if asked.MaxOutputTokens > 0 {
+		set("at most", fmt.Sprintf("%d output tokens", asked.MaxOutputTokens))
+	}
+	if asked.Temperature != nil {
+		set("temperature", fmt.Sprint(*asked.Temperature))
+	}
+	set("tier", string(asked.Tier))
+	if asked.SilenceTimeout > 0 {
+		set("silence timeout", asked.SilenceTimeout.String())
+	}
+	if tools != nil && len(tools) == 0 {
+		tools = []string{"none"}
+	}
+	set("tools", strings.Join(tools, ", "))
+	if len(parts) == 0 {
+		return nil
+	}
+	return wrapIndented("      "+strings.Join(parts, " · "), width)
 }
 
 func promptLines(prompt string, width int) []string {
@@ -74,7 +127,7 @@ func boundLines(limits team.Limits, theme Theme, width int) []string {
 	for _, b := range team.Bounds() {
 		rows = append(rows, []string{string(b.Name), b.Format(limits.Value(b.Name)), b.Format(b.Default)})
 	}
-	table := columns(rows, width)
+	table := Columns(rows, width)
 	lines := []string{theme.quiet(table[0])}
 	for i, b := range team.Bounds() {
 		lines = append(lines, table[i+1])

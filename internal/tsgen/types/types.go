@@ -21,14 +21,21 @@ import (
 // envelope as a union that type tells apart.
 func Generate() ([]byte, error) {
 	g := &generator{done: map[reflect.Type]bool{}}
-	var union bytes.Buffer
+	var union, posted, closing bytes.Buffer
 	for _, kind := range events.Kinds() {
-		payload, err := Payload(kind)
+		zero, err := empty(kind)
 		if err != nil {
 			return nil, err
 		}
+		payload := reflect.TypeOf(zero)
 		g.declare(payload)
 		fmt.Fprintf(&union, "\n  | (Place & { type: %q; data: %s })", kind, payload.Name())
+		if events.Posted(zero) {
+			fmt.Fprintf(&posted, "%q, ", kind)
+		}
+		if events.Closing(kind) {
+			fmt.Fprintf(&closing, "%q, ", kind)
+		}
 	}
 	g.declare(reflect.TypeFor[events.RunSummary]())
 	g.declare(reflect.TypeFor[events.BatchSummary]())
@@ -39,6 +46,7 @@ func Generate() ([]byte, error) {
 		out.WriteString(text)
 	}
 	fmt.Fprintf(&out, "\nexport type Envelope =%s;\n", union.String())
+	fmt.Fprintf(&out, rules, strings.TrimSuffix(posted.String(), ", "), strings.TrimSuffix(closing.String(), ", "))
 	return out.Bytes(), nil
 }
 
@@ -56,14 +64,31 @@ export interface Place {
 }
 `
 
+const rules = `
+const postedKinds: ReadonlySet<string> = new Set([%s]);
+const closingKinds: ReadonlySet<string> = new Set([%s]);
+
+// posted and closing are as events.Posted and events.Closing of the Go sources have them.
+export function posted(env: Envelope): boolean {
+  return postedKinds.has(env.type) && !(env.type === "user_message" && env.data.synthetic);
+}
+
+export function closing(env: Envelope): boolean {
+  return closingKinds.has(env.type);
+}
+`
+
 // Payload gives the struct of a kind of event.
 func Payload(kind events.Kind) (reflect.Type, error) {
+	zero, err := empty(kind)
+	return reflect.TypeOf(zero), err
+}
+
+// empty gives an event of the kind without content.
+func empty(kind events.Kind) (events.Event, error) {
 	body := fmt.Sprintf(`{"v":1,"seq":1,"time":"2026-01-01T00:00:00Z","type":%q,"data":{}}`, kind)
 	env, err := events.Decode([]byte(body))
-	if err != nil {
-		return nil, err
-	}
-	return reflect.TypeOf(env.Data), nil
+	return env.Data, err
 }
 
 type generator struct {
@@ -107,7 +132,7 @@ var opaque = []reflect.Type{reflect.TypeFor[json.RawMessage]()}
 // typeOf gives the TypeScript type; nullable says that nil is written as null.
 func (g *generator) typeOf(t reflect.Type, nullable bool) string {
 	switch {
-	case t == reflect.TypeFor[time.Time]():
+	case t == reflect.TypeFor[time.Time](), t == reflect.TypeFor[[]byte]():
 		return "string"
 	case slices.Contains(opaque, t):
 		return "unknown"

@@ -1,0 +1,56 @@
+package events
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// Checksum stands for an event and all events before it in its thread: it is made of the
+// event's bytes in the form of [Encode] and of the checksum before. A durable log keeps
+// one with each event and compares it whenever the event is read, so that a flipped bit,
+// an event of another thread, a lost or a repeated one all show. It is a function of the
+// events alone: how a log lays them out does not count, and the checksum of the last
+// event proves a copy of the thread.
+//
+// It is the first half of a SHA-256. It finds damage; who may write the log can make
+// another.
+type Checksum [sha256.Size / 2]byte
+
+// FirstChecksum is what the first event of a thread is chained to.
+func FirstChecksum(key ThreadKey) Checksum {
+	name := binary.AppendUvarint(nil, uint64(len(key.Tenant)))
+	name = append(append(name, key.Tenant...), key.Thread...)
+	sum := sha256.Sum256(name)
+	return Checksum(sum[:])
+}
+
+// Next is the checksum of the event that follows, in the form of [Encode].
+func (c Checksum) Next(body []byte) Checksum {
+	hash := sha256.New()
+	hash.Write(c[:])
+	hash.Write(body)
+	var sum [sha256.Size]byte
+	return Checksum(hash.Sum(sum[:0]))
+}
+
+// ErrDamaged is for events that are not what was appended. The error is a
+// [*DamagedError].
+var ErrDamaged = errors.New("damaged")
+
+// DamagedError names the first damaged event among those that were asked for. Those
+// before it and those behind it can be read.
+type DamagedError struct {
+	Key ThreadKey
+	Seq Seq
+	// Problem says what is wrong with it.
+	Problem string
+}
+
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("event seq=%d of thread=%s is damaged: %s", e.Seq, e.Key.Thread, e.Problem)
+}
+
+// Is makes errors.Is(err, ErrDamaged) true.
+func (e *DamagedError) Is(target error) bool { return target == ErrDamaged }

@@ -1,0 +1,117 @@
+package sqlite
+
+import (
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// settleWait bounds the wait for a lock to take claims back: what cannot be done now is
+// done by whoever opens the store next.
+const settleWait = time.Second
+
+// settleClaims takes back the claims of dead processes, then their files. A claim whose
+// file is missing is of a process that lives, unless this one is alone with the store;
+// before claims were settled (forget is set then) it was of a dead one.
+func settleClaims(path, dir string, forget bool) error {
+	c, err := openConn(path, fmt.Sprintf("busy_timeout = %d", settleWait.Milliseconds()))
+	if err != nil {
+		return err
+	}
+	missing, err := sweep(c, dir)
+	if err == nil && forget {
+		err = takeBack(c, missing)
+		missing = nil
+	}
+	if err = errors.Join(err, c.close()); err != nil || len(missing) == 0 {
+		return ignoreBusy(err)
+	}
+	return ignoreBusy(takeBackAlone(path, missing))
+}
+
+// ignoreBusy lets pass that another process keeps the store locked.
+func ignoreBusy(err error) error {
+	if isBusy(err) {
+		return nil
+	}
+	return err
+}
+
+// sweep takes back the claims of the dead and removes their files. It gives the tokens
+// of claims without a file.
+func sweep(c *conn, dir string) (missing []string, err error) {
+	claimants, err := claimants(c)
+	if err != nil {
+		return nil, err
+	}
+	dead, err := deadOwners(dir)
+	if err != nil {
+		return nil, err
+	}
+	var claimed []string
+	for _, token := range claimants {
+		if dead[token] != nil {
+			claimed = append(claimed, token)
+		} else if _, err := os.Stat(filepath.Join(dir, token)); errors.Is(err, fs.ErrNotExist) {
+			missing = append(missing, token)
+		}
+	}
+	err = takeBack(c, claimed)
+	for token, file := range dead {
+		if err == nil {
+			_ = os.Remove(filepath.Join(dir, token)) // or the next sweep does
+		}
+		_ = file.Close()
+	}
+	return missing, err
+}
+
+// claimants gives the tokens that claims carry.
+func claimants(c *conn) (tokens []string, err error) {
+	err = c.query(`SELECT DISTINCT owner_file FROM threads WHERE owner_file <> ''`, nil, func(row []driver.Value) (bool, error) {
+		tokens = append(tokens, row[0].(string))
+		return true, nil
+	})
+	return tokens, err
+}
+
+// takeBack frees the threads that carry one of the tokens, and notes how far they came.
+func takeBack(c *conn, tokens []string) error {
+	for _, token := range tokens {
+		err := c.exec(`UPDATE threads SET owner = '', owner_file = '', (last_seq, last_sum) =
+			(SELECT seq, sum FROM facts e WHERE e.thread_no = threads.thread_no AND e.seq >= threads.last_seq
+				UNION ALL SELECT threads.last_seq, threads.last_sum ORDER BY seq DESC LIMIT 1)
+			WHERE owner_file <> '' AND owner_file = ?`, token)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// takeBackAlone frees the threads if no other connection has the file open, and fails
+// with busy otherwise. SQLite's lock on the file tells: unlike the owners' files it
+// cannot be removed while its process lives.
+func takeBackAlone(path string, tokens []string) error {
+	c, err := openConn(path, "locking_mode = EXCLUSIVE")
+	if err != nil {
+		return err
+	}
+	if err = c.exec("BEGIN EXCLUSIVE"); err == nil {
+		err = takeBack(c, tokens)
+		if err == nil {
+			err = c.exec("COMMIT")
+		}
+	}
+	return errors.Join(err, c.close())
+}
+
+// anyClaims reports whether claims carry the token.
+func anyClaims(c *conn, token string) (bool, error) {
+	n, err := c.number(`SELECT count(*) FROM threads WHERE owner_file <> '' AND owner_file = ?`, token)
+	return n > 0, err
+}

@@ -1,0 +1,284 @@
+package sqlite
+
+import (
+	"crypto/sha256"
+	"database/sql/driver"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/convene-run/convene/events"
+)
+
+// errProjection says that a row of a projection is damaged. It does not leave the
+// package: the projection is made again from the events.
+var errProjection = errors.New("a row of a projection is damaged")
+
+// rowSum is the checksum of a row of a projection.
+func rowSum(values ...driver.Value) []byte {
+	var buf []byte
+	for _, value := range values {
+		switch v := value.(type) {
+		case nil:
+			buf = append(buf, 'n')
+		case int64:
+			buf = binary.BigEndian.AppendUint64(append(buf, 'i'), uint64(v)) //nolint:gosec // its bits
+		case string:
+			buf = append(binary.AppendUvarint(append(buf, 's'), uint64(len(v))), v...)
+		case []byte:
+			buf = append(binary.AppendUvarint(append(buf, 'b'), uint64(len(v))), v...)
+		}
+	}
+	sum := sha256.Sum256(buf)
+	return sum[:len(events.Checksum{})]
+}
+
+// intact reports whether the last value of a row is the checksum of the others.
+func intact(row []driver.Value) bool {
+	last := len(row) - 1
+	stored, isBlob := row[last].([]byte)
+	return isBlob && string(stored) == string(rowSum(row[:last]...))
+}
+
+// runColumns are what the checksum of a run's row is made of, and that.
+const runColumns = "thread_no, tenant, run_id, batch, status, search, summary, sum"
+
+// runRow gives the row of a run in the order of runColumns.
+func runRow(thread int64, s *events.RunSummary) ([]any, error) {
+	body, err := json.Marshal(s)
+	if err != nil {
+		return nil, fmt.Errorf("summarize run=%s: %w", s.Run, err)
+	}
+	var batch any
+	if s.Batch != nil {
+		batch = string(s.Batch.Batch)
+	}
+	row := []any{thread, string(s.Tenant), string(s.Run), batch, string(s.Status), searchText(s.Searched()), body}
+	return append(row, rowSum(asValues(row)...)), nil
+}
+
+// readRun reads a row of runColumns.
+func readRun(row []driver.Value) (s events.RunSummary, err error) {
+	if !intact(row) {
+		return s, errProjection
+	}
+	return s, json.Unmarshal(row[6].([]byte), &s)
+}
+
+// batchColumns are what the checksum of a batch's row is made of, and that.
+const batchColumns = "thread_no, tenant, batch_id, started_ns, status, search, summary, sum"
+
+// batchRow gives the row of a batch in the order of batchColumns.
+func batchRow(thread int64, s *events.BatchSummary) ([]any, error) {
+	body, err := json.Marshal(s)
+	if err != nil {
+		return nil, fmt.Errorf("summarize batch=%s: %w", s.Batch, err)
+	}
+	row := []any{thread, string(s.Tenant), string(s.Batch), s.Start.UnixNano(), string(s.Status), searchText(s.Searched()), body}
+	return append(row, rowSum(asValues(row)...)), nil
+}
+
+// readBatch reads a row of batchColumns.
+func readBatch(row []driver.Value) (s events.BatchSummary, err error) {
+	if !intact(row) {
+		return s, errProjection
+	}
+	return s, json.Unmarshal(row[6].([]byte), &s)
+}
+
+func asValues(row []any) []driver.Value {
+	values := make([]driver.Value, len(row))
+	for i, value := range row {
+		values[i] = value
+	}
+	return values
+}
+
+// projection is what the events of one thread amount to in listings.
+type projection struct {
+	runs  []*events.RunSummary
+	batch *events.BatchSummary
+}
+
+// project folds all of a thread.
+func project(c *conn, key events.ThreadKey) (p projection, err error) {
+	for at := (chain{}); ; {
+		page, err := readProven(c, key, &at, pageEvents)
+		if err != nil || len(page) == 0 {
+			return p, err
+		}
+		for _, e := range page {
+			env, err := events.Decode(e.Body)
+			if err != nil {
+				return p, err
+			}
+			if err := p.apply(env); err != nil {
+				return p, &foldError{err}
+			}
+		}
+	}
+}
+
+// foldError is of events that are intact, but do not follow from each other.
+type foldError struct{ cause error }
+
+func (e *foldError) Error() string { return e.cause.Error() }
+
+func (e *foldError) Unwrap() error { return e.cause }
+
+func (p *projection) apply(env events.Envelope) error {
+	if env.Run == "" {
+		if env.Data.Kind() == events.KindBatchStarted && p.batch == nil {
+			p.batch = new(events.BatchSummary)
+		}
+		if p.batch != nil {
+			p.batch.Apply(env)
+		}
+		return nil
+	}
+	run := p.run(env.Run)
+	if _, started := env.Data.(events.WorkflowStarted); run == nil && started {
+		run = new(events.RunSummary)
+		p.runs = append(p.runs, run)
+	}
+	if run == nil {
+		return nil
+	}
+	return run.Apply(env)
+}
+
+// run gives the summary of a run, nil where the thread has none of that id.
+func (p *projection) run(id events.RunID) *events.RunSummary {
+	for _, run := range p.runs {
+		if run.Run == id {
+			return run
+		}
+	}
+	return nil
+}
+
+// reproject rewrites the rows of a thread. Rows of runs that it has keep their numbers,
+// which a commit under way may know.
+func reproject(c *conn, thread int64) error {
+	key, err := threadKey(c, thread)
+	if err != nil {
+		return err
+	}
+	p, err := project(c, key)
+	if err != nil {
+		return err
+	}
+	for _, run := range p.runs {
+		row, err := runRow(thread, run)
+		if err != nil {
+			return err
+		}
+		if err := c.exec(`INSERT INTO runs (`+runColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT (thread_no, run_id) DO UPDATE SET tenant = excluded.tenant, batch = excluded.batch,
+			status = excluded.status, search = excluded.search, summary = excluded.summary, sum = excluded.sum`, row...); err != nil {
+			return err
+		}
+	}
+	if p.batch == nil {
+		return nil
+	}
+	row, err := batchRow(thread, p.batch)
+	if err != nil {
+		return err
+	}
+	return c.exec("INSERT OR REPLACE INTO batches ("+batchColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row...)
+}
+
+// brokenRow is a damaged row of a projection and whose it says it is.
+type brokenRow struct {
+	table, key string
+	no         int64
+	thread     int64
+	id         string
+}
+
+// repairProjections rebuilds damaged rows of runs and batches from the events, all of
+// them or none. Call it within a transaction. changed says that it wrote.
+func repairProjections(c *conn) (changed bool, err error) {
+	broken, err := brokenRows(c)
+	if err != nil || len(broken) == 0 {
+		return false, err
+	}
+	if err := c.exec("SAVEPOINT repairing"); err != nil {
+		return false, err
+	}
+	err = repairRows(c, broken)
+	if err != nil {
+		err = errors.Join(err, c.exec("ROLLBACK TO repairing"))
+	}
+	return err == nil, errors.Join(err, c.exec("RELEASE repairing"))
+}
+
+func repairRows(c *conn, broken []brokenRow) error {
+	for _, row := range broken {
+		if err := c.exec(`DELETE FROM `+row.table+` WHERE `+row.key+` = ?`, row.no); err != nil {
+			return err
+		}
+	}
+	strayed := false
+	for _, row := range broken {
+		err := reproject(c, row.thread)
+		if errors.Is(err, ErrDamaged) {
+			strayed = true // there is no such thread
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		found, err := c.number(`SELECT count(*) FROM `+row.table+` WHERE thread_no = ? AND `+idColumns[row.table]+` = ?`, row.thread, row.id)
+		if err != nil {
+			return err
+		}
+		strayed = strayed || found == 0
+	}
+	if !strayed {
+		return nil
+	}
+	return reprojectAll(c)
+}
+
+// reprojectAll is for rows that do not say rightly whose they were. A thread whose events
+// are damaged keeps the rows that it has.
+func reprojectAll(c *conn) error {
+	var threads []int64
+	err := c.query(`SELECT thread_no FROM threads`, nil, func(row []driver.Value) (bool, error) {
+		threads = append(threads, row[0].(int64))
+		return true, nil
+	})
+	for _, thread := range threads {
+		if err != nil {
+			return err
+		}
+		if err = reproject(c, thread); errors.Is(err, events.ErrDamaged) {
+			err = nil
+		}
+	}
+	return err
+}
+
+// idColumns are the columns of projections that name what a row is about.
+var idColumns = map[string]string{"runs": "run_id", "batches": "batch_id"}
+
+// brokenRows finds the damaged rows.
+func brokenRows(c *conn) (broken []brokenRow, err error) {
+	find := func(table, key, columns string) error {
+		return c.query("SELECT "+columns+", "+key+" FROM "+table+" NOT INDEXED", nil, func(row []driver.Value) (bool, error) {
+			last := len(row) - 1
+			if !intact(row[:last]) {
+				b := brokenRow{table: table, key: key}
+				b.thread, _ = row[0].(int64)
+				b.id, _ = row[2].(string)
+				b.no, _ = row[last].(int64)
+				broken = append(broken, b)
+			}
+			return true, nil
+		})
+	}
+	return broken, errors.Join(find("runs", "run_no", runColumns), find("batches", "thread_no", batchColumns))
+}

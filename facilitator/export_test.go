@@ -1,0 +1,5 @@
+package facilitator
+
+var Synthesize = synthesize
+
+type Answer = answer

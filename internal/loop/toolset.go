@@ -1,0 +1,165 @@
+package loop
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/convene-run/convene/agent"
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/chars"
+	"github.com/convene-run/convene/llm"
+	"github.com/convene-run/convene/thread"
+)
+
+// DispatchPrefix begins the names of dispatch tools, and of no others. Calls of such a
+// name, of a specialist that there is or of one that there is not, emit no tool_call.
+const DispatchPrefix = "call_"
+
+// toolName is what every endpoint takes as the name of a tool.
+var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+
+// Pure is a tool that is a decision on the run's state. Its facts and its result
+// are committed together with the turn that called it.
+type Pure func(tx *thread.Tx, in agent.Invocation) agent.Result
+
+// Last is a [Pure] that is decided when every other call of its turn has its result, since
+// the turn is the agent's last for now. Nothing behind it starts before the turn has
+// streamed in whole.
+type Last func(tx *thread.Tx, in agent.Invocation) agent.Result
+
+// Dispatch is a tool that starts another agent and waits for it. The decision
+// emits agent_started and returns its id, or says why not; the loop's
+// [Dispatcher] then drives the agent.
+type Dispatch func(tx *thread.Tx, in agent.Invocation) (id events.DispatchID, refusal string)
+
+// Consult is a tool that starts agents itself, as many as it needs, and waits for
+// them. What it started is in the log, so it is called again on resume, and finds
+// there what it has.
+type Consult func(ctx context.Context, journal Journal, dispatcher Dispatcher, in agent.Invocation) (string, error)
+
+// ToolHandler marks a handler.
+func (Pure) ToolHandler() {}
+
+// ToolHandler marks a handler.
+func (Last) ToolHandler() {}
+
+// ToolHandler marks a handler.
+func (Consult) ToolHandler() {}
+
+// ToolHandler marks a handler.
+func (Dispatch) ToolHandler() {}
+
+// Toolset is the fixed list of tools of one kind of agent. It is safe for
+// concurrent use.
+type Toolset struct {
+	specs []llm.Tool
+	names []string
+	tools map[string]compiled
+}
+
+type compiled struct {
+	agent.Tool
+	schema *jsonschema.Resolved
+}
+
+// NewToolset compiles the tools' schemas. The order of the tools is kept. The error says
+// which tool cannot be offered, and why.
+func NewToolset(tools []agent.Tool) (*Toolset, error) {
+	set := &Toolset{tools: make(map[string]compiled, len(tools))}
+	for _, tool := range tools {
+		if err := offerable(tool); err != nil {
+			return nil, err
+		}
+		var schema jsonschema.Schema
+		if err := json.Unmarshal(tool.Parameters, &schema); err != nil {
+			return nil, fmt.Errorf("tool %s: parameters: %w", tool.Name, err)
+		}
+		resolved, err := schema.Resolve(nil)
+		if err != nil {
+			return nil, fmt.Errorf("tool %s: parameters: %w", tool.Name, err)
+		}
+		if _, twice := set.tools[tool.Name]; twice {
+			return nil, fmt.Errorf("tool %s: a second tool of this name; rename one of them", tool.Name)
+		}
+		set.tools[tool.Name] = compiled{tool, resolved}
+		set.specs = append(set.specs, tool.Tool)
+		set.names = append(set.names, tool.Name)
+	}
+	return set, nil
+}
+
+// offerable says what is wrong with a tool that no model can be offered.
+func offerable(t agent.Tool) error {
+	_, dispatch := t.Handler.(Dispatch)
+	switch {
+	case !toolName.MatchString(t.Name):
+		return fmt.Errorf("tool %q: no model can be offered this name; write at most 64 letters, digits, _ or -", chars.Clip(t.Name, clipArguments))
+	case t.Handler == nil:
+		return fmt.Errorf("tool %s: it does nothing; give it a handler", t.Name)
+	case !runs(t.Handler):
+		return fmt.Errorf("tool %s: a handler of type %T cannot be run; give it an agent.External", t.Name, t.Handler)
+	case strings.HasPrefix(t.Name, DispatchPrefix) && !dispatch:
+		return fmt.Errorf("tool %s: names that begin with %s are reserved for calling specialists; rename it, for example to %s",
+			t.Name, DispatchPrefix, "do_"+strings.TrimPrefix(t.Name, DispatchPrefix))
+	}
+	return nil
+}
+
+// runs reports whether the loop runs handlers of this kind.
+func runs(handler agent.Handler) bool {
+	switch handler.(type) {
+	case Pure, Last, Dispatch, Consult, agent.External:
+		return true
+	}
+	return false
+}
+
+// Specs are the tools as the model is offered them.
+func (s *Toolset) Specs() []llm.Tool { return s.specs }
+
+// clipArguments bounds how much of wrong arguments is said back to the model.
+const clipArguments = 300
+
+// check finds the tool and validates the arguments. The error is for the model.
+func (s *Toolset) check(call events.ToolCall) (compiled, error) {
+	tool, known := s.tools[call.Name]
+	if !known {
+		return tool, fmt.Errorf("there is no tool %q. The tools are: %s", call.Name, strings.Join(s.names, ", "))
+	}
+	var args any
+	if err := json.Unmarshal(argumentsOf(call.Arguments), &args); err != nil {
+		return tool, fmt.Errorf("the arguments of %s are not valid JSON (%w): %s. Call it again with a JSON object",
+			call.Name, err, chars.Clip(call.Arguments, clipArguments))
+	}
+	if err := tool.schema.Validate(args); err != nil {
+		return tool, fmt.Errorf("the arguments of %s do not fit its schema: %s. Call it again, corrected", call.Name, chars.Clip(err.Error(), clipArguments))
+	}
+	return tool, nil
+}
+
+// slow reports whether the call is one that may run while its turn still streams: it
+// reaches outside the decision, and its arguments are right.
+func (s *Toolset) slow(call events.ToolCall) bool {
+	tool, err := s.check(call)
+	_, pure := tool.Handler.(Pure)
+	return err == nil && !pure && !s.last(call)
+}
+
+// last reports whether the call is of a tool that is decided at the end of its turn.
+func (s *Toolset) last(call events.ToolCall) bool {
+	_, last := s.tools[call.Name].Handler.(Last)
+	return last
+}
+
+// argumentsOf gives the arguments as JSON: a call without any has an empty object.
+func argumentsOf(text string) []byte {
+	if strings.TrimSpace(text) == "" {
+		return []byte("{}")
+	}
+	return []byte(text)
+}

@@ -1,0 +1,227 @@
+package sim
+
+import (
+	"encoding/json"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/convene-run/convene/internal/quote"
+)
+
+// All that the model understands of tool results and messages is in this file. It
+// reads leniently: text that matches nothing is text.
+var (
+	// taskLine is a task of the board: `- [ ] 3 (food) Shortlist restaurants`, or
+	// `- [ ] 3 (food, declined) …`.
+	taskLine = regexp.MustCompile(`(?m)^[ \t]*-[ \t]*\[([ xX])\][ \t]*#?(\d+)[ \t]*\(([^)\n]*)\)[ \t]*(.*)$`)
+	// slotLine is a heading that carries the arguments which address its slot:
+	// `## day=1 time_slot=morning`.
+	slotLine = regexp.MustCompile(`^#{1,6}(?:\s+\w+=(?:"(?:[^"\\]|\\.)*"|\S+))+\s*$`)
+	argument = regexp.MustCompile(`(\w+)=("(?:[^"\\]|\\.)*"|[^\s,;)\]]+)`)
+	// entryLine opens an entry of the tagged document: `[food] (entry 12)`.
+	entryLine = regexp.MustCompile(`^\s*\[([^\]]+)\]\s*\(entry\s+#?(\d+)[^)]*\)[ \t]*(.*)$`)
+	heading   = regexp.MustCompile(`^(#{1,6})\s+(.*\S)`)
+	// ownSlots is a line of a parameter's description that lists a section's slots:
+	// `findings: background, evidence`.
+	ownSlots = regexp.MustCompile(`(?m)^(\w[\w-]*):[ \t]*(.+)$`)
+	// assignedIDs is how a specialist is told its tasks: `Your tasks: 1, 2`.
+	assignedIDs = regexp.MustCompile(`(?i)tasks?(?:\s+ids?)?\W{0,6}((?:#?\d+\b(?:\s*(?:,|and|&)\s*)*)+)`)
+	number      = regexp.MustCompile(`\d+`)
+	// briefed is a task in the message that assigns it: `- 3: Shortlist restaurants`, or
+	// quoted below where it has several lines.
+	briefed = regexp.MustCompile(`(?m)^- (\d+):(?: |\n> )(.+)$`)
+	// brokenArguments is what a client says of arguments that did not arrive whole.
+	brokenArguments = regexp.MustCompile(`(?i)not valid json|invalid json|do not parse`)
+	// refusal begins a tool result that is no result.
+	refusal = regexp.MustCompile(`(?i)^\W*(error|refused|rejected|invalid|unknown|cannot|can't|could not|failed|not allowed|no such|limit|denied|nothing was|timed? ?out|there is no|task \d+ is not yours|section \S+ has no|\w+ (?:"[^"\n]*" )?(?:is missing|does not exist|must be))\b`)
+	// failed is the result of a specialist that did not end well.
+	failed = regexp.MustCompile(`(?i)^\W*(?:\w+[\s:]+){0,4}(failed|timed out|unavailable|cancelled|did not (?:finish|answer))\b`)
+	// nudge tells a synthetic user message, by its beginning, from a new request.
+	nudge = regexp.MustCompile(`(?is)^.{0,60}?\b(still (?:open|unfinished)|(?:open|unfinished) tasks?|last turn|answer now|wrap up|(?:reply|answer) was (?:empty|cut))\b`)
+	// answerNow is the nudge that leaves no choice but to answer.
+	answerNow = regexp.MustCompile(`(?i)\blast turn\b|\banswer now\b|\bwrap up\b|without calling a tool|no (?:more|further) tool`)
+	// answerSchema announces the JSON Schema that an answer must fit, which follows.
+	answerSchema = regexp.MustCompile(`(?i)\bjson schema\b[^\n]*:[ \t]*\n`)
+	// restAsked asks for the calls of a reply that did not arrive.
+	restAsked = regexp.MustCompile(`(?i)\breply was cut off\b`)
+	// daysAsked is how many days a request asks for; dayRange and oneDay are the days that a task names.
+	daysAsked = regexp.MustCompile(`(?i)\b(\d{1,2}|two|three|four|five|six|seven|eight|nine|ten)[\s-]+days?\b`)
+	dayRange  = regexp.MustCompile(`(?i)\bdays?\s+(\d{1,2})\s*(?:to|-|–|and)\s*(\d{1,2})\b`)
+	oneDay    = regexp.MustCompile(`(?i)\bday\s+(\d{1,2})\b`)
+)
+
+// clippedArguments stands in place of the arguments of a refused call that were too long
+// to be sent back.
+const clippedArguments = "_clipped"
+
+// task is one line of the board.
+type task struct {
+	id    int
+	agent string
+	text  string
+	done  bool
+	// declined is set where the specialist said that it cannot do the task, replaced
+	// where another stands in for it.
+	declined, replaced bool
+}
+
+func parseTasks(text string) []task {
+	var tasks []task
+	if !strings.Contains(text, "- [") {
+		return nil
+	}
+	for _, m := range taskLine.FindAllStringSubmatch(text, -1) {
+		id, err := strconv.Atoi(m[2])
+		if err != nil {
+			continue
+		}
+		agent, standing, _ := strings.Cut(m[3], ",")
+		tasks = append(tasks, task{
+			id: id, agent: strings.TrimSpace(agent), text: strings.TrimSpace(m[4]), done: m[1] != " ",
+			declined: strings.Contains(standing, "declined"), replaced: strings.Contains(standing, "replaced"),
+		})
+	}
+	return tasks
+}
+
+// parseBriefing reads the tasks of the message that assigns them.
+func parseBriefing(text string) []task {
+	var tasks []task
+	for _, m := range briefed.FindAllStringSubmatch(text, -1) {
+		if id, err := strconv.Atoi(m[1]); err == nil {
+			tasks = append(tasks, task{id: id, text: strings.TrimSpace(m[2])})
+		}
+	}
+	return tasks
+}
+
+// slot is one slot of the tagged document with its entries.
+type slot struct {
+	address map[string]string
+	entries []entry
+}
+
+type entry struct {
+	id    int
+	agent string
+	text  string
+}
+
+func parseDocument(text string) []slot {
+	var slots []slot
+	for line := range strings.SplitSeq(text, "\n") {
+		bare, quoted := unquoted(line)
+		if !quoted && slotLine.MatchString(line) {
+			slots = append(slots, slot{address: parseAddress(line)})
+			continue
+		}
+		if len(slots) == 0 {
+			continue
+		}
+		here := &slots[len(slots)-1]
+		if m := entryLine.FindStringSubmatch(line); m != nil && !quoted {
+			id, err := strconv.Atoi(m[2])
+			if err != nil {
+				continue
+			}
+			here.entries = append(here.entries, entry{id: id, agent: m[1], text: m[3]})
+			continue
+		}
+		if n := len(here.entries); n > 0 {
+			here.entries[n-1].text += "\n" + bare
+		}
+	}
+	for _, sl := range slots {
+		for i := range sl.entries { // blank lines depend on what comes next
+			sl.entries[i].text = strings.TrimSpace(sl.entries[i].text)
+		}
+	}
+	return slots
+}
+
+// unquoted takes the mark off a quoted line, and reports whether it had one.
+func unquoted(line string) (bare string, quoted bool) {
+	if bare, quoted = strings.CutPrefix(line, quote.Mark); !quoted {
+		return line, false
+	}
+	return strings.TrimPrefix(bare, " "), true
+}
+
+func parseAddress(line string) map[string]string {
+	address := map[string]string{}
+	for _, m := range argument.FindAllStringSubmatch(line, -1) {
+		value := m[2]
+		if unquoted, err := strconv.Unquote(value); err == nil {
+			value = unquoted
+		}
+		address[m[1]] = value
+	}
+	return address
+}
+
+// parseAssigned gives the task ids that a specialist was told.
+func parseAssigned(text string) []int {
+	if m := assignedIDs.FindStringSubmatch(text); m != nil {
+		return parseNumbers(m[1])
+	}
+	first, _, _ := strings.Cut(text, "\n")
+	return parseNumbers(first)
+}
+
+func parseNumbers(text string) []int {
+	var numbers []int
+	for _, s := range number.FindAllString(text, -1) {
+		if n, err := strconv.Atoi(s); err == nil {
+			numbers = append(numbers, n)
+		}
+	}
+	return numbers
+}
+
+// refused reports whether a tool result is an error.
+func refused(result string) bool {
+	if refusal.MatchString(result) {
+		return true
+	}
+	var object struct {
+		Error any `json:"error"`
+	}
+	return strings.HasPrefix(strings.TrimSpace(result), "{") &&
+		json.Unmarshal([]byte(result), &object) == nil && object.Error != nil
+}
+
+var numberWords = map[string]int{
+	"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
+}
+
+// parseDaysAsked gives the number of days that a request is about, 0 if none.
+func parseDaysAsked(text string) int {
+	m := daysAsked.FindStringSubmatch(text)
+	if m == nil {
+		return 0
+	}
+	if n, ok := numberWords[strings.ToLower(m[1])]; ok {
+		return n
+	}
+	n, _ := strconv.Atoi(m[1])
+	return n
+}
+
+// parseDays gives the days that a task names, none if it names none.
+func parseDays(text string) []int {
+	if m := dayRange.FindStringSubmatch(text); m != nil {
+		first, _ := strconv.Atoi(m[1])
+		last, _ := strconv.Atoi(m[2])
+		var list []int
+		for day := first; day <= last && len(list) < maxEntriesPerTask; day++ {
+			list = append(list, day)
+		}
+		return list
+	}
+	if m := oneDay.FindStringSubmatch(text); m != nil {
+		day, _ := strconv.Atoi(m[1])
+		return []int{day}
+	}
+	return nil
+}

@@ -1,0 +1,38 @@
+package messages_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
+
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/llm/wire/wiretest"
+)
+
+// An image in a result goes out as one, all else as text that is not blank, and the mark
+// of the cache stands behind it. A model that takes none is sent the result's text.
+func TestResultsInParts(t *testing.T) {
+	e := serve(t, func(body string) (int, []byte) {
+		if strings.Contains(body, `"image"`) && strings.Contains(body, `"model":"blind"`) {
+			return 400, []byte(`{"type":"error","error":{"type":"invalid_request_error","message":"messages.2.content.0: image blocks are not supported by this model"}}`)
+		}
+		return ok(body)
+	})
+	req := ask("look")
+	req.Messages = append(req.Messages,
+		events.Message{Role: events.RoleAssistant, ToolCalls: []events.ToolCall{tool("a", "shoot", "{}")}},
+		events.Message{Role: events.RoleTool, ToolCallID: "a", Content: "the text of it", Parts: []events.Part{
+			{Type: events.PartText, Text: " "}, {Type: events.PartImage, MediaType: "image/png", Bytes: []byte("png"), SizeBytes: 3},
+			{Type: events.PartArtifact, MediaType: "text/csv", Name: "a.csv", SizeBytes: 1500},
+		}})
+	require.NoError(t, wiretest.Collect(t, e, req).Err)
+	require.JSONEq(t, `{"type":"tool_result","tool_use_id":"a","content":[
+		{"type":"image","source":{"type":"base64","media_type":"image/png","data":"cG5n"}},
+		{"type":"text","text":"[artifact, a.csv, text/csv, 1.5 kB]"}],"cache_control":{"type":"ephemeral"}}`, gjson.Get(e.bodies[0], "messages.2.content.0").Raw)
+
+	req.Model = "blind"
+	require.NoError(t, wiretest.Collect(t, e, req).Err)
+	require.Equal(t, "the text of it", gjson.Get(e.bodies[2], "messages.2.content.0.content").Str)
+}

@@ -1,0 +1,14 @@
+// Package wire is what the adapters of all APIs share: the HTTP transport with its
+// timeouts, the reader of event streams with its bounds, the bodies of errors, the
+// spellings of Retry-After, and the growing reply. An adapter writes the body of a
+// request and implements [Protocol], which reads the JSON of one API; everything
+// else about a call is here. It makes one attempt per call: retries, limits and
+// prices are the matter of [llm.Caller].
+//
+//	conn := wire.NewConn(wire.Config{Provider: "openai", BaseURL: "https://api.openai.com/v1"})
+//	body := wire.NewBody()
+//	defer body.Release()
+//	body.Data = appendRequest(body.Data, &req)
+//	call := wire.NewCall(conn, &req, yield)
+//	err := call.Run(ctx, "responses", body, &protocol{Call: call})
+package wire

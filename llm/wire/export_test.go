@@ -1,0 +1,4 @@
+package wire
+
+// RateLimitsForTest reads the headers of a reply.
+var RateLimitsForTest = rateLimits

@@ -1,0 +1,128 @@
+package wire
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"sync"
+)
+
+// Buffer sizes of a stream: the first fits nearly every chunk, so that thousands
+// of open streams stay small; larger ones are not worth keeping.
+const (
+	lineBufferBytes     = 4 << 10
+	maxPooledBufferSize = 64 << 10
+)
+
+var errLineTooLong = errors.New("line too long")
+
+var lineBuffers = sync.Pool{New: func() any { b := make([]byte, lineBufferBytes); return &b }}
+
+// lineReader cuts a body into lines without an allocation per line.
+type lineReader struct {
+	r io.Reader
+	// read is called after every read that brought bytes.
+	read   func()
+	pooled *[]byte
+	buf    []byte
+	// buf[start:end] is not handed out yet; buf[start:scanned] has no newline.
+	start, scanned, end int
+	max                 int
+	err                 error
+}
+
+func newLineReader(r io.Reader, max int, read func()) *lineReader {
+	pooled := lineBuffers.Get().(*[]byte)
+	return &lineReader{r: r, read: read, pooled: pooled, buf: *pooled, max: max}
+}
+
+// next gives the next line without its end; it is valid until the call after.
+// A last line without newline counts where the body ended cleanly.
+func (l *lineReader) next() ([]byte, error) {
+	for {
+		if i := bytes.IndexByte(l.buf[l.scanned:l.end], '\n'); i >= 0 {
+			line := l.buf[l.start : l.scanned+i]
+			l.start = l.scanned + i + 1
+			l.scanned = l.start
+			return bytes.TrimSuffix(line, []byte{'\r'}), nil
+		}
+		l.scanned = l.end
+		if l.err != nil {
+			line := l.buf[l.start:l.end]
+			l.start, l.scanned = l.end, l.end
+			if len(line) > 0 && errors.Is(l.err, io.EOF) {
+				return line, nil
+			}
+			return nil, l.err
+		}
+		if l.end-l.start > l.max {
+			return nil, errLineTooLong
+		}
+		l.fill()
+	}
+}
+
+// rest reads everything up to the end of the body.
+func (l *lineReader) rest() ([]byte, error) {
+	for l.err == nil {
+		if l.end-l.start > l.max {
+			return nil, errLineTooLong
+		}
+		l.fill()
+	}
+	if !errors.Is(l.err, io.EOF) {
+		return nil, l.err
+	}
+	return l.buf[l.start:l.end], nil
+}
+
+// peek gives the first byte that is no white space, without consuming it; none
+// where the body begins with more of it than one buffer holds.
+func (l *lineReader) peek() (byte, bool) {
+	for {
+		trimmed := bytes.TrimLeft(bytes.TrimPrefix(l.buf[l.start:l.end], byteOrderMark), " \t\r\n")
+		if len(trimmed) > 0 {
+			return trimmed[0], true
+		}
+		if l.err != nil || l.end-l.start >= lineBufferBytes {
+			return 0, false
+		}
+		l.fill()
+	}
+}
+
+func (l *lineReader) fill() {
+	if l.start > 0 {
+		n := copy(l.buf, l.buf[l.start:l.end])
+		l.scanned -= l.start
+		l.start, l.end = 0, n
+	}
+	if l.end == len(l.buf) {
+		grown := make([]byte, 2*len(l.buf))
+		copy(grown, l.buf)
+		l.buf = grown
+	}
+	n, err := l.r.Read(l.buf[l.end:])
+	l.end += n
+	l.err = err
+	if n > 0 {
+		l.read()
+	}
+}
+
+// drain reads on to the end of the body, which frees the connection for reuse.
+func (l *lineReader) drain() {
+	for n := 0; l.err == nil && n < lineBufferBytes; {
+		l.start, l.scanned, l.end = 0, 0, 0
+		l.fill()
+		n += l.end
+	}
+}
+
+func (l *lineReader) release() {
+	if len(l.buf) <= maxPooledBufferSize {
+		*l.pooled = l.buf
+		lineBuffers.Put(l.pooled)
+	}
+	l.buf, l.pooled = nil, nil
+}

@@ -1,0 +1,193 @@
+package prices
+
+import (
+	_ "embed"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Model is what is known of a model.
+type Model struct {
+	// Also lists other names of the model at its provider. One that ends in * stands
+	// for all that begin so.
+	Also []string `json:"also,omitempty"`
+	// Window is the size of the model's context in tokens, 0 if unknown.
+	Window int `json:"window,omitempty"`
+	// Simulated marks made-up prices.
+	Simulated bool   `json:"simulated,omitempty"`
+	Rates     []Rate `json:"rates"`
+}
+
+// Table has the prices of models. It is read-only and safe for concurrent use.
+type Table struct {
+	// AsOf is the day of the public price data that the table was made from, Source
+	// where those are.
+	AsOf, Source string
+
+	models map[string]*Model // by "provider/model"
+	index  map[string]*Model // by every normal name, those with * without it and in prefixes
+	// prefixes are the names that end in *, the longest first.
+	prefixes []string
+}
+
+//go:embed table.json
+var builtin []byte
+
+// Builtin is the table that comes with the program.
+var Builtin = sync.OnceValue(func() *Table {
+	t, err := Parse(builtin)
+	if err != nil {
+		panic(fmt.Sprintf("built-in prices: %v", err)) // a test reads the same bytes
+	}
+	return t
+})
+
+// alike are providers that serve the models of others at the others' prices.
+var alike = map[string][]string{
+	"azure":   {"openai"},
+	"vertex":  {"gemini", "anthropic"},
+	"bedrock": {"anthropic"},
+	// A model of no provider in particular is that of its maker.
+	"": {"openai", "anthropic", "gemini", "xai", "mistral", "deepseek", "moonshot", "zai"},
+}
+
+// newTable makes a table of models by "provider/model".
+func newTable(asOf, source string, models map[string]*Model) *Table {
+	t := &Table{AsOf: asOf, Source: source, models: models, index: map[string]*Model{}}
+	for _, name := range slices.Sorted(maps.Keys(models)) {
+		model := models[name]
+		provider, _, _ := strings.Cut(name, "/")
+		for _, also := range model.Also {
+			t.enter(normal(provider+"/"+also), model, false)
+		}
+	}
+	for name, model := range models { // a model's own name counts more than another's
+		t.enter(normal(name), model, true)
+	}
+	slices.SortFunc(t.prefixes, func(a, b string) int {
+		if d := len(b) - len(a); d != 0 {
+			return d
+		}
+		return strings.Compare(a, b)
+	})
+	return t
+}
+
+func (t *Table) enter(name string, model *Model, own bool) {
+	if _, taken := t.index[name]; taken && !own {
+		return
+	}
+	if strings.HasSuffix(name, "*") && t.index[name] == nil {
+		t.prefixes = append(t.prefixes, name)
+	}
+	t.index[name] = model
+}
+
+// With gives a table in which the models of over take precedence.
+func (t *Table) With(over *Table) *Table {
+	models := maps.Clone(t.models)
+	for name, model := range over.models {
+		for known := range models {
+			if normal(known) == normal(name) {
+				delete(models, known)
+			}
+		}
+		models[name] = model
+	}
+	asOf, source := t.AsOf, t.Source
+	if over.AsOf > asOf {
+		asOf, source = over.AsOf, over.Source
+	}
+	return newTable(asOf, source, models)
+}
+
+// Names lists the models as "provider/model", sorted.
+func (t *Table) Names() []string { return slices.Sorted(maps.Keys(t.models)) }
+
+// Get gives a model that [Table.Names] lists.
+func (t *Table) Get(name string) *Model { return t.models[name] }
+
+// Lookup finds a model as its provider names it: with or without the vendor's prefix
+// that routers put before it, and without the date behind it.
+func (t *Table) Lookup(provider, model string) (*Model, bool) {
+	provider, model = normal(provider), strings.TrimPrefix(normal(model), "models/")
+	for name := model; ; {
+		for _, p := range append([]string{provider}, alike[provider]...) {
+			if m := t.tails(p, name); m != nil {
+				return m, true
+			}
+		}
+		shorter := datedSuffix.ReplaceAllString(name, "")
+		if shorter == name {
+			break
+		}
+		name = shorter
+	}
+	// A name in a file of one's own may stand alone, for every provider.
+	if m := t.index["/"+model]; m != nil {
+		return m, true
+	}
+	m := t.index[provider+"/*"]
+	return m, m != nil
+}
+
+// tails looks for a name, then for what stands behind each slash of it.
+func (t *Table) tails(provider, name string) *Model {
+	for tail := name; ; {
+		full := provider + "/" + tail
+		if m := t.index[full]; m != nil && tail != "" {
+			return m
+		}
+		for _, prefix := range t.prefixes {
+			if stem := strings.TrimSuffix(prefix, "*"); !strings.HasSuffix(stem, "/") && strings.HasPrefix(full, stem) {
+				return t.index[prefix]
+			}
+		}
+		slash := strings.IndexByte(tail, '/')
+		if slash < 0 {
+			return nil
+		}
+		tail = tail[slash+1:]
+	}
+}
+
+// datedSuffix is what providers append to the name of a model: a date, a build, or
+// the word that stands for the newest.
+var datedSuffix = regexp.MustCompile(`(-|@)(20\d\d-?\d\d-?\d\d|\d\d-20\d\d|\d{4}|latest|preview|exp)$`)
+
+// Cost prices a call; nil where the model, or its tier, has no known price.
+func (t *Table) Cost(provider, model string, call Call) *float64 {
+	m, ok := t.Lookup(provider, model)
+	if !ok {
+		return nil
+	}
+	rate := m.rateFor(call)
+	if rate == nil {
+		return nil
+	}
+	cost := rate.Cost(call.Usage)
+	return &cost
+}
+
+// Window gives the size of a model's context in tokens, 0 if unknown. What a router
+// does not say of a model is taken from its maker.
+func (t *Table) Window(provider, model string) int {
+	m, ok := t.Lookup(provider, model)
+	if ok && m.Window == 0 {
+		m, ok = t.Lookup("", model)
+	}
+	if !ok {
+		return 0
+	}
+	return m.Window
+}
+
+// normal makes spellings of one name equal: routers write claude-sonnet-4.5 where
+// the vendor writes claude-sonnet-4-5.
+func normal(name string) string {
+	return strings.ReplaceAll(strings.ToLower(name), ".", "-")
+}

@@ -1,0 +1,251 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/convene-run/convene/agent"
+	"github.com/convene-run/convene/conversation"
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/facilitator"
+	"github.com/convene-run/convene/internal/chars"
+	"github.com/convene-run/convene/internal/loop"
+	"github.com/convene-run/convene/specialists"
+	"github.com/convene-run/convene/thread"
+)
+
+// Message is what a [Job] says of its request where that is a user's message in a
+// conversation.
+type Message struct {
+	// ID names the message within its thread, at most [MaxMessageIDChars]. One that the
+	// thread has already starts no second run: see [AnsweredError]. Defaults to a new one.
+	ID events.MessageID
+	// UserID, ChannelType and ChannelID say who sent it and where.
+	UserID, ChannelType, ChannelID string
+	// Metadata is a JSON object of the sender's, at most [MaxMetadataBytes].
+	Metadata json.RawMessage
+}
+
+// Bounds of a message beside its text: identifiers and notes.
+const (
+	MaxMessageIDChars = 255
+	MaxMetadataBytes  = 64 << 10
+)
+
+func (m *Message) check() error {
+	for _, text := range []struct{ what, value string }{
+		{"the message id", string(m.ID)}, {"the user id", m.UserID}, {"the channel type", m.ChannelType}, {"the channel id", m.ChannelID},
+	} {
+		if err := checkText(text.what, text.value); err != nil {
+			return err
+		}
+		if chars.Over(text.value, MaxMessageIDChars) {
+			return &InputError{fmt.Sprintf("%s has %d characters; at most %d are taken", text.what, chars.Count(text.value), MaxMessageIDChars)}
+		}
+	}
+	if len(m.Metadata) > MaxMetadataBytes {
+		return &InputError{fmt.Sprintf("the metadata has %d bytes; at most %d are taken", len(m.Metadata), MaxMetadataBytes)}
+	}
+	var object map[string]json.RawMessage
+	if m.Metadata != nil && json.Unmarshal(m.Metadata, &object) != nil {
+		return &InputError{"the metadata is not a JSON object"}
+	}
+	return nil
+}
+
+// AnsweredError is for a message that the thread has already: nothing was done.
+type AnsweredError struct {
+	Message events.MessageID
+	// Run is the run that answers it.
+	Run events.RunID
+}
+
+func (e *AnsweredError) Error() string {
+	return fmt.Sprintf("message %s was taken already: run %s answers it", e.Message, e.Run)
+}
+
+// answered is an [AnsweredError] where the thread has the job's message.
+func (r *Runner) answered(ctx context.Context, job Job, th *thread.Thread) error {
+	if job.Message == nil || job.Message.ID == "" {
+		return nil
+	}
+	if th == nil {
+		var err error
+		if th, err = thread.Load(ctx, r.config.Log, job.key(), 0); err != nil {
+			return err
+		}
+	}
+	if run := th.Answering(job.Message.ID); run != nil {
+		return &AnsweredError{job.Message.ID, run.ID}
+	}
+	return nil
+}
+
+func (job *Job) key() events.ThreadKey {
+	return events.ThreadKey{Tenant: job.Tenant, Thread: job.Thread}
+}
+
+// message gives the message that the job is: the one it says, or one of its own where the
+// team can hand the conversation over. nil for a job that is none.
+func (p *plan) message(job Job) *Message {
+	if job.Continues != "" || p.config.Solo || p.config.Delegation != nil || job.Message == nil && p.config.Team.Handoff == nil {
+		return nil
+	}
+	var message Message
+	if job.Message != nil {
+		message = *job.Message
+	}
+	if message.ID == "" {
+		message.ID = events.MessageID(uuid.NewString())
+	}
+	return &message
+}
+
+// first applies the first facts of the run to the thread and gives them: the message, the
+// start, who answers it, and what follows from that.
+func (r *Run) first(th *thread.Thread, message *Message, started events.WorkflowStarted) ([]events.Envelope, error) {
+	now := r.clock.now()
+	envelope := func(run events.RunID, data events.Event) events.Envelope {
+		return events.Envelope{Tenant: r.key.Tenant, Thread: r.key.Thread, Run: run, Seq: th.Seq + 1, Time: now, Data: data}
+	}
+	var facts []events.Envelope
+	if message != nil {
+		started.MessageID = message.ID
+		facts = append(facts, envelope("", events.UserMessage{
+			Content: started.Message, MessageID: message.ID, UserID: message.UserID,
+			ChannelType: message.ChannelType, ChannelID: message.ChannelID, Metadata: message.Metadata,
+		}))
+		if err := th.Apply(facts[0]); err != nil {
+			return nil, err
+		}
+	}
+	facts = append(facts, envelope(r.id, started))
+	if err := th.Apply(facts[len(facts)-1]); err != nil {
+		return nil, err
+	}
+	tx := th.Begin(now)
+	r.route(tx, message)
+	more, err := tx.Facts()
+	return append(facts, more...), err
+}
+
+// route decides who answers.
+func (r *Run) route(tx *thread.Tx, message *Message) {
+	state, request := &tx.Run.Thread().Handoffs, tx.Run.Started.Message
+	active := state.Active()
+	if message == nil {
+		if active != nil && tx.Run.Started.Continues != "" {
+			giveBack(tx, active, events.CompletionError, "The attempt that it was part of ended early.")
+		}
+		return
+	}
+	t := &r.plan.config.Team
+	if active != nil && r.plan.sessions[active.Request.Target] == nil {
+		giveBack(tx, active, events.CompletionError, fmt.Sprintf("%s is not part of the team any more.", active.Request.Target))
+	}
+	routed := conversation.Route(state, message.ID, request, t.Handoff.Triggers())
+	tx.Emit("", "", routed)
+	switch routed.Tier {
+	case events.TierExit:
+		if exit, err := conversation.Exit(state, message.UserID); err == nil {
+			tx.Emit("", "", exit)
+			giveBack(tx, active, events.CompletionCancelled, "The user left.")
+		}
+	case events.TierTrigger:
+		facilitator.HandOver(tx, t, conversation.Handoff{
+			Source: events.FacilitatorID, Target: routed.Agent, UserID: message.UserID, Summary: facilitator.Summarize(request),
+			Reason: fmt.Sprintf("the message has %q", chars.Clip(routed.Rule, 100)), RecentMessages: t.Handoff.RecentMessageCount,
+		})
+	}
+}
+
+// giveBack ends a session whose specialist does not end it itself.
+func giveBack(tx *thread.Tx, session *conversation.Session, status events.CompletionStatus, summary string) {
+	if returned, err := conversation.Return(&tx.Run.Thread().Handoffs, status, summary, nil); err == nil {
+		tx.Emit(session.Request.Target, thread.ActorID(session.ID), returned)
+	}
+}
+
+// talk drives whoever has the floor until the run has ended.
+func (r *Run) talk(ctx, work context.Context, live *agent.Live, prompt string, dispatcher loop.Dispatcher) error {
+	for {
+		var session *conversation.Session
+		over := false
+		err := r.journal.Do(func(tx *thread.Tx) {
+			over, session = tx.Run.Status.Over(), nil
+			if tx.Run.Floor() != thread.Facilitator {
+				session = tx.Run.Thread().Handoffs.Active()
+			}
+		})
+		switch {
+		case err != nil || over:
+			return err
+		case session != nil:
+			err = r.converse(work, session)
+		default:
+			l := &loop.Loop{
+				Spec: r.plan.specs[events.FacilitatorID], Role: facilitator.NewRole(&r.plan.config.Team, prompt),
+				ID: thread.Facilitator, Run: r.id, Priority: r.terms.Priority, Journal: r.journal, Caller: r.patience, Governor: r.governor,
+				Dispatcher: dispatcher, Work: work, Live: live,
+			}
+			err = l.Drive(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// converse drives a specialist that has the conversation.
+func (r *Run) converse(ctx context.Context, session *conversation.Session) error {
+	target := session.Request.Target
+	spec := r.plan.sessions[target]
+	if spec == nil {
+		return fmt.Errorf("drive handoff %s: the team has no specialist %q to talk to", session.ID, target)
+	}
+	ctx, leave := context.WithCancelCause(ctx)
+	defer leave(nil)
+	r.leave.Store(&leave)
+	defer r.leave.Store(nil)
+	ctx, live, done := r.watch.add(ctx, spec, events.DispatchID(session.ID), 0)
+	defer done()
+	l := &loop.Loop{
+		Spec: spec, ID: thread.ActorID(session.ID), Run: r.id, Priority: r.terms.Priority, Journal: r.journal, Caller: r.patience,
+		Governor: r.governor, Live: live,
+		Role: &specialists.Session{
+			ID: session.ID, Agent: target, DisplayName: spec.DisplayName, Limits: r.plan.config.Team.Limits,
+			Finish: func(tx *thread.Tx) { facilitator.Finish(tx, facilitator.Ending{}) },
+			Cancel: func(tx *thread.Tx) { facilitator.Cancel(tx, "") },
+		},
+	}
+	return l.Drive(ctx)
+}
+
+// left reports whether somebody asked that the specialist give the conversation back.
+func left(run *thread.Run) bool {
+	session := run.Thread().Handoffs.Active()
+	return session != nil && session.Status == conversation.StatusReturning
+}
+
+// Leave gives a conversation that was handed over back to the facilitator, who then
+// answers the user, in the run under way there. by is the user's id. While no run is under
+// way the message "cancel" does so; the error is then [events.ErrRunOver]. Where nothing
+// is handed over it is [conversation.ErrNoHandoff].
+func (r *Runner) Leave(ctx context.Context, tenant events.TenantID, id events.ThreadID, by string) error {
+	key := events.ThreadKey{Tenant: tenant.OrLocal(), Thread: id}
+	th, err := thread.Load(ctx, r.config.Log, key, 0)
+	if err != nil {
+		return err
+	}
+	exit, err := conversation.Exit(&th.Handoffs, by)
+	if err == nil {
+		_, err = r.config.Log.Post(ctx, key, events.Envelope{Run: th.Current().ID, Data: exit})
+	}
+	if err != nil {
+		return fmt.Errorf("leave the handoff of thread %s: %w", id, err)
+	}
+	return nil
+}

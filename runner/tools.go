@@ -1,0 +1,132 @@
+package runner
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/convene-run/convene/agent"
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/facilitator"
+	"github.com/convene-run/convene/internal/loop"
+	"github.com/convene-run/convene/llm"
+	"github.com/convene-run/convene/specialists"
+	"github.com/convene-run/convene/team"
+	"github.com/convene-run/convene/thread"
+)
+
+// toolConfig is a tool as an agent is offered it.
+type toolConfig struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Parameters  json.RawMessage `json:"parameters"`
+}
+
+func toolConfigs(tools []agent.Tool) []toolConfig {
+	configs := make([]toolConfig, len(tools))
+	for i, t := range tools {
+		configs[i] = toolConfig{t.Name, t.Description, t.Parameters}
+	}
+	return configs
+}
+
+func toolNames(tools []agent.Tool) []string {
+	names := make([]string, len(tools))
+	for i, t := range tools {
+		names[i] = t.Name
+	}
+	return names
+}
+
+// further are the program's tools that a specialist has in addition to its own: those that it
+// names, in the program's order, or all.
+func further(program []agent.Tool, s team.Specialist) []agent.Tool {
+	if s.Tools == nil {
+		return program
+	}
+	return slices.DeleteFunc(slices.Clone(program), func(t agent.Tool) bool { return !slices.Contains(s.Tools, t.Name) })
+}
+
+// toolkits makes the toolsets of a team's agents: it joins the tools as they were
+// offered when the run started with what they do now. Agents that are offered the same
+// share a set.
+type toolkits struct {
+	// facilitators and specialists are what the tools of either do, by name.
+	facilitators, specialists map[string]agent.Handler
+	// own are the tools that every specialist has, on the board and the document.
+	own  []string
+	made map[string]*loop.Toolset
+}
+
+func newToolkits(t *team.Team, program []agent.Tool) *toolkits {
+	own := specialists.Tools(t)
+	return &toolkits{
+		facilitators: handlers(facilitator.Tools(t)), specialists: handlers(append(own, program...)),
+		own: toolNames(own), made: map[string]*loop.Toolset{},
+	}
+}
+
+func handlers(tools []agent.Tool) map[string]agent.Handler {
+	byName := map[string]agent.Handler{}
+	for _, t := range tools {
+		byName[t.Name] = t.Handler
+	}
+	return byName
+}
+
+// work gives the tools of an agent at work.
+func (k *toolkits) work(a *agentConfig) (*loop.Toolset, error) { return k.set(a.ID, a.Tools) }
+
+// asked gives the tools that are left to a specialist who is only asked a question: none
+// of the board's and the document's.
+func (k *toolkits) asked(a *agentConfig) (*loop.Toolset, error) {
+	return k.set(a.ID, slices.DeleteFunc(slices.Clone(a.Tools), func(c toolConfig) bool { return slices.Contains(k.own, c.Name) }))
+}
+
+// session gives the tools of a specialist that has the conversation.
+func (k *toolkits) session(t *team.Team, a *agentConfig) (*loop.Toolset, error) {
+	known := maps.Clone(k.specialists)
+	s, _ := t.Specialist(a.ID)
+	maps.Copy(known, handlers(specialists.SessionTools(s)))
+	return k.make(known, "session "+string(a.ID), a.Session.Tools)
+}
+
+func (k *toolkits) set(id events.AgentID, offered []toolConfig) (*loop.Toolset, error) {
+	known, key := k.specialists, "specialist"
+	if id == events.FacilitatorID {
+		known, key = k.facilitators, "facilitator"
+	}
+	return k.make(known, key, offered)
+}
+
+// make gives the set of the tools offered, of those that are known.
+func (k *toolkits) make(known map[string]agent.Handler, key string, offered []toolConfig) (*loop.Toolset, error) {
+	var tools []agent.Tool
+	var b strings.Builder
+	for _, c := range offered {
+		handler := known[c.Name]
+		if handler == nil {
+			handler = unavailable(c.Name)
+		}
+		tools = append(tools, agent.Tool{
+			Tool: llm.Tool{Name: c.Name, Description: c.Description, Parameters: c.Parameters}, Handler: handler,
+		})
+		fmt.Fprintf(&b, "%q %q %s\n", c.Name, c.Description, c.Parameters)
+	}
+	key += b.String()
+	if set := k.made[key]; set != nil {
+		return set, nil
+	}
+	set, err := loop.NewToolset(tools)
+	k.made[key] = set
+	return set, err
+}
+
+// unavailable answers for a tool that this build or program no longer has.
+func unavailable(name string) agent.Handler {
+	return loop.Pure(func(*thread.Tx, agent.Invocation) agent.Result {
+		return agent.Refuse(fmt.Errorf("%s is no longer available", name))
+	})
+}

@@ -1,0 +1,119 @@
+package steer_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/sim"
+	"github.com/convene-run/convene/llm"
+	"github.com/convene-run/convene/runner"
+	"github.com/convene-run/convene/steer"
+	"github.com/convene-run/convene/web"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+type oneClient struct{ client llm.Client }
+
+func (m oneClient) Resolve(...string) (llm.Route, error) {
+	return llm.Route{{Endpoint: &llm.Endpoint{Name: "sim", Client: m.client}, Model: "sim"}}, nil
+}
+
+// tenants serves the dashboards of two tenants who share a runner.
+func tenants(t *testing.T, config steer.Config, options sim.Options) (*events.Memory, *runner.Runner, func(tenant, method, path, body string) (int, map[string]any)) {
+	t.Helper()
+	log := events.NewMemory()
+	r, err := runner.New(runner.Config{Log: log, Models: oneClient{sim.New(options)}})
+	require.NoError(t, err)
+	config.Runner = r
+	runs, at := steer.New(config), map[string]string{}
+	for _, tenant := range []string{"acme", "globex"} {
+		server := httptest.NewUnstartedServer(nil)
+		dashboard, err := web.New(web.Config{Log: log, Runs: runs, Tenant: events.TenantID(tenant), Address: server.Listener.Addr().String()})
+		require.NoError(t, err)
+		server.Config.Handler = dashboard
+		server.Start()
+		t.Cleanup(func() {
+			dashboard.Close()
+			server.Close()
+		})
+		at[tenant] = server.URL
+	}
+	t.Cleanup(func() {
+		now, cancel := context.WithCancel(context.Background())
+		cancel()
+		require.NoError(t, r.Shutdown(now))
+	})
+	return log, r, func(tenant, method, path, body string) (int, map[string]any) {
+		request, err := http.NewRequestWithContext(t.Context(), method, at[tenant]+path, strings.NewReader(body))
+		require.NoError(t, err)
+		request.Header.Set("Content-Type", "application/json")
+		response, err := http.DefaultClient.Do(request)
+		require.NoError(t, err)
+		defer response.Body.Close()
+		answer := map[string]any{}
+		require.NoError(t, json.NewDecoder(response.Body).Decode(&answer))
+		return response.StatusCode, answer
+	}
+}
+
+// Each tenant steers its own runs and knows nothing of the other's.
+func TestTenantsAreApart(t *testing.T) {
+	log, r, call := tenants(t, steer.Config{}, sim.Options{})
+	status, started := call("acme", http.MethodPost, "/api/v1/runs", `{"request":"Plan a day","solo":true}`)
+	require.Equal(t, http.StatusCreated, status, "%v", started)
+	id := started["run_id"].(string)
+	for _, run := range r.Runs() {
+		_, err := run.Wait()
+		require.NoError(t, err)
+	}
+	summary, err := log.FindRun(t.Context(), "acme", id)
+	require.NoError(t, err)
+	require.Equal(t, events.StatusCompleted, summary.Status)
+
+	run := "/api/v1/runs/" + id
+	for path, body := range map[string]string{run + "/fork": `{"at":1}`, run + "/cancel": `{}`, run + "/resume": ``} {
+		status, answer := call("globex", http.MethodPost, path, body)
+		require.Equal(t, http.StatusNotFound, status, "%s: %v", path, answer)
+	}
+	runs := steer.New(steer.Config{Runner: r})
+	require.ErrorIs(t, runs.Cancel(t.Context(), "globex", events.RunID(id), "enough"), events.ErrNotFound)
+	require.ErrorIs(t, runs.Resume(t.Context(), "globex", events.RunID(id)), events.ErrNotFound)
+	_, err = runs.Fork(t.Context(), "globex", events.RunID(id), web.Fork{At: 1})
+	require.ErrorIs(t, err, events.ErrNotFound)
+
+	status, forked := call("acme", http.MethodPost, run+"/fork", `{"at":1}`)
+	require.Equal(t, http.StatusCreated, status, "%v", forked)
+	summary, err = log.FindRun(t.Context(), "acme", forked["run_id"].(string))
+	require.NoError(t, err)
+	require.Equal(t, events.TenantID("acme"), summary.Tenant)
+}
+
+// The bound counts what the runner drives, whoever started it.
+func TestBoundOfRuns(t *testing.T) {
+	_, r, call := tenants(t, steer.Config{MaxRuns: 1}, sim.Options{FirstToken: 1 << 40})
+	begin := func(tenant string) int {
+		status, _ := call(tenant, http.MethodPost, "/api/v1/runs", `{"request":"Plan a day","solo":true}`)
+		return status
+	}
+	require.Equal(t, http.StatusCreated, begin("acme"))
+	require.Equal(t, http.StatusTooManyRequests, begin("globex"))
+	for _, run := range r.Runs() {
+		now, cancel := context.WithCancel(t.Context())
+		cancel()
+		require.NoError(t, run.Stop(now))
+	}
+	require.Equal(t, http.StatusCreated, begin("globex"))
+	now, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.NoError(t, r.Shutdown(now))
+	require.Equal(t, http.StatusServiceUnavailable, begin("acme"))
+}

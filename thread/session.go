@@ -1,0 +1,110 @@
+package thread
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/quote"
+)
+
+// Heard is the reason under which a conversation counts its turns since the user's newest
+// message to a specialist that has the conversation.
+const Heard = "user_message"
+
+// Floor is the agent that answers the user now: a specialist that has the conversation, or
+// the facilitator. A run whose message was not routed, as one that continues another, is
+// the facilitator's.
+func (r *Run) Floor() ActorID {
+	if session := r.thread.Handoffs.Active(); session != nil && r.Handed {
+		return ActorID(session.ID)
+	}
+	return Facilitator
+}
+
+// handOver folds who has the conversation.
+func (r *Run) handOver(env events.Envelope) error {
+	if err := r.thread.Handoffs.Apply(env); err != nil {
+		return err
+	}
+	switch e := env.Data.(type) {
+	case events.MessageRouted:
+		if e.Tier != events.TierHandoff {
+			break
+		}
+		r.Handed = true
+		conv := r.thread.sessions[r.Floor()]
+		if conv == nil {
+			return fmt.Errorf("a message to %s, to whom nothing was handed over", e.Agent)
+		}
+		conv.hear(r.spoken())
+	case events.HandoffAccepted:
+		r.Handed = true
+		session := r.thread.Handoffs.Active()
+		conv := &Conversation{actor: ActorID(session.ID), thread: r.thread}
+		conv.messages = []events.Message{r.context(session.Request)}
+		conv.hear(r.spoken())
+		r.thread.sessions[conv.actor] = conv
+	case events.HandoffReturned:
+		r.Returned = append(r.Returned, e.HandoffID)
+	}
+	return nil
+}
+
+// context is what a specialist is told when it is given the conversation.
+func (r *Run) context(request events.HandoffRequested) events.Message {
+	name := string(request.Source)
+	for _, card := range r.Started.Agents {
+		if card.ID == request.Source {
+			name = card.DisplayName
+		}
+	}
+	var b strings.Builder
+	b.WriteString(quote.After(fmt.Sprintf("[Context from previous agent (%s)]:", name), request.ContextSummary))
+	if recent := r.recent(request.RecentMessageCount); len(recent) > 0 {
+		b.WriteString("\n\nThe newest messages before this one:")
+		for _, m := range recent {
+			b.WriteString("\n" + quote.After(string(m.Role)+":", m.Content))
+		}
+	}
+	return events.Message{Role: events.RoleUser, Content: b.String()}
+}
+
+// recent are the newest messages of earlier runs, at most count.
+func (r *Run) recent(count int) []events.Message {
+	var messages []events.Message
+	for _, e := range r.thread.exchanges {
+		messages = append(messages, e.messages...)
+	}
+	return messages[max(0, len(messages)-count):]
+}
+
+// spoken is what people have said to the run so far.
+func (r *Run) spoken() []string {
+	request := r.Started.Message
+	if r.Started.Prompt != "" {
+		request = r.Started.Prompt
+	}
+	return append([]string{request}, r.said...)
+}
+
+// hear takes in what the user says to a specialist. A turn that an earlier run left open is
+// closed: nobody goes on with it.
+func (c *Conversation) hear(texts []string) {
+	if c.turn != nil {
+		if !c.turn.Called {
+			c.turns++ // its calls have its id
+		}
+		c.messages = c.left()
+		c.turn, c.held = nil, nil
+	}
+	for _, text := range texts {
+		c.messages = append(slices.Clip(c.messages), events.Message{Role: events.RoleUser, Content: text})
+	}
+	c.empty = 0
+	if c.nudges == nil {
+		c.nudges = map[string]nudge{}
+	}
+	c.nudges[Heard] = nudge{turn: c.turns}
+}
