@@ -258,7 +258,27 @@ type UserMessage struct {
 	ChannelID   string `json:"channel_id,omitempty"`
 	// Metadata is a JSON object of the sender's.
 	Metadata json.RawMessage `json:"metadata,omitempty"`
+	// Delivery says what the message does; "" in older logs, where it starts a run or, in
+	// one under way, steers.
+	Delivery Delivery `json:"delivery,omitempty"`
+	// InputID is the request for input that the message answers.
+	InputID InputID `json:"input_id,omitempty"`
 }
+
+// Delivery says what a user's message does in its thread.
+type Delivery string
+
+// The deliveries.
+const (
+	// DeliveryStart: it starts a run.
+	DeliveryStart Delivery = "start"
+	// DeliveryQueue: it starts a run once those before it have ended.
+	DeliveryQueue Delivery = "queue"
+	// DeliverySteer: whoever has the floor reads it at the next turn of the run under way.
+	DeliverySteer Delivery = "steer"
+	// DeliveryAnswer: it answers a request for input.
+	DeliveryAnswer Delivery = "answer"
+)
 
 // HistoryCompacted replaces the older part of an agent's history by a summary.
 type HistoryCompacted struct {

@@ -170,6 +170,11 @@ var decoders = map[Kind]func(json.RawMessage) (Event, error){
 	KindHandoffExitRequested: decoder[HandoffExitRequested],
 	KindHandoffReturned:      decoder[HandoffReturned],
 	KindWorkflowStateChanged: decoder[WorkflowStateChanged],
+	KindHandoffResumed:       decoder[HandoffResumed],
+	KindInputRequested:       decoder[InputRequested],
+	KindPhaseChanged:         decoder[PhaseChanged],
+	KindTransitionRolledBack: decoder[TransitionRolledBack],
+	KindPermissionDenied:     decoder[PermissionDenied],
 }
 
 // Kinds lists every kind of event, sorted by name.

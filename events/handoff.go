@@ -10,7 +10,12 @@ const (
 	KindHandoffRejected      Kind = "handoff_rejected"
 	KindHandoffExitRequested Kind = "handoff_exit_requested"
 	KindHandoffReturned      Kind = "handoff_returned"
+	KindHandoffResumed       Kind = "handoff_resumed"
 	KindWorkflowStateChanged Kind = "workflow_state_changed"
+	KindInputRequested       Kind = "input_requested"
+	KindPhaseChanged         Kind = "phase_changed"
+	KindTransitionRolledBack Kind = "transition_rolled_back"
+	KindPermissionDenied     Kind = "permission_denied"
 )
 
 // MessageID names a user's message within a thread. The sender chooses it, so that a
@@ -32,6 +37,10 @@ const (
 	TierHandoff Tier = "handoff"
 	// TierTrigger: the message has a phrase that hands the conversation over.
 	TierTrigger Tier = "trigger"
+	// TierAffinity: the agent that the conversation has been with goes on.
+	TierAffinity Tier = "affinity"
+	// TierRule: a rule of the team decides.
+	TierRule    Tier = "rule"
 	TierDefault Tier = "default"
 )
 
@@ -63,19 +72,43 @@ type HandoffRequested struct {
 	// ReturnExpected is set where the target gives the conversation back.
 	PreserveState  bool `json:"preserve_state"`
 	ReturnExpected bool `json:"return_expected"`
+	// NextPhase is the phase of the conversation that begins with the handoff, "" where
+	// that stays as it is.
+	NextPhase Phase `json:"next_phase,omitempty"`
+	// ChannelEscalation is how a person is reached: "" is the same channel.
+	ChannelEscalation Channel `json:"channel_escalation,omitempty"`
+	// Metadata is a JSON object of the source's.
+	Metadata json.RawMessage `json:"handoff_metadata,omitempty"`
 }
+
+// Phase names a phase of a conversation, such as "intake". Any text is one.
+type Phase string
+
+// Channel says how a person to whom a conversation is escalated is reached.
+type Channel string
+
+// The channels of an escalation.
+const (
+	ChannelSame  Channel = "same"
+	ChannelVoice Channel = "voice"
+	ChannelEmail Channel = "email"
+	ChannelSMS   Channel = "sms"
+)
 
 // HandoffAccepted gives the conversation to the target.
 type HandoffAccepted struct {
 	fact
 	HandoffID HandoffID `json:"handoff_id"`
+	// EstimatedDurationSeconds is how long the target expects to need, 0 where it does not say.
+	EstimatedDurationSeconds int `json:"estimated_duration_seconds,omitempty"`
 }
 
 // HandoffRejected leaves the conversation with its source.
 type HandoffRejected struct {
 	fact
 	HandoffID HandoffID `json:"handoff_id"`
-	// Code groups reasons for machines: "active_session", "unknown_target".
+	// Code groups reasons for machines: "active_session", "unknown_target", "unavailable",
+	// "permission_denied", "not_allowed".
 	Code   string `json:"code"`
 	Reason string `json:"rejection_reason"`
 }
@@ -123,7 +156,86 @@ type WorkflowStateChanged struct {
 	Metadata json.RawMessage `json:"metadata,omitempty"`
 }
 
+// HandoffResumed opens a session again that its user left, or that was idle for too long:
+// its specialist goes on in the state that was kept.
+type HandoffResumed struct {
+	fact
+	HandoffID HandoffID `json:"handoff_id"`
+	// By says who asked: the user's id, "user" where nobody said.
+	By string `json:"by"`
+}
+
+// InputID names one request for input of a thread: "i1", "i2", … in their order.
+type InputID string
+
+// InputKind says what is waited for.
+type InputKind string
+
+// The kinds of input.
+const (
+	// InputQuestion: an agent asks the user.
+	InputQuestion InputKind = "question"
+	// InputApproval: an agent wants leave to act.
+	InputApproval InputKind = "approval"
+	// InputHuman: a person is to answer in an agent's place.
+	InputHuman InputKind = "human"
+)
+
+// InputRequested asks a person for something without which its agent cannot go on. A
+// [UserMessage] with the same InputID is the answer. Its run is parked once nothing else
+// of it is at work.
+type InputRequested struct {
+	fact
+	InputID  InputID   `json:"input_id"`
+	For      InputKind `json:"kind"`
+	Question string    `json:"question"`
+	// Choices are answers to choose from; another text is an answer as well.
+	Choices []string `json:"choices,omitempty"`
+	// Call is the tool call that the answer is the result of, "" where it is none.
+	Call CallID `json:"call,omitempty"`
+}
+
+// PhaseChanged takes the conversation into another phase.
+type PhaseChanged struct {
+	fact
+	// From is "" at the first phase.
+	From      Phase   `json:"from_phase,omitempty"`
+	To        Phase   `json:"to_phase"`
+	FromAgent AgentID `json:"from_agent,omitempty"`
+	ToAgent   AgentID `json:"to_agent"`
+	Reason    string  `json:"reason"`
+	// Result is what the agent of the finished phase passes on.
+	Result string `json:"result,omitempty"`
+	// Snapshot is the state of the conversation before, as a JSON object.
+	Snapshot json.RawMessage `json:"snapshot,omitempty"`
+}
+
+// TransitionRolledBack takes the conversation back to where it was before a transition
+// that failed.
+type TransitionRolledBack struct {
+	fact
+	HandoffID HandoffID `json:"handoff_id,omitempty"`
+	// ToSeq is the event up to which the state is as it was.
+	ToSeq  Seq    `json:"to_seq"`
+	Reason string `json:"reason"`
+}
+
+// PermissionDenied records that something was refused before it was done.
+type PermissionDenied struct {
+	fact
+	// Permission is the one that was missing, such as "handoff:initiate".
+	Permission string `json:"permission"`
+	UserID     string `json:"user_id,omitempty"`
+	// What was asked for, in words.
+	What string `json:"what"`
+}
+
 func (MessageRouted) Kind() Kind        { return KindMessageRouted }
+func (HandoffResumed) Kind() Kind       { return KindHandoffResumed }
+func (InputRequested) Kind() Kind       { return KindInputRequested }
+func (PhaseChanged) Kind() Kind         { return KindPhaseChanged }
+func (TransitionRolledBack) Kind() Kind { return KindTransitionRolledBack }
+func (PermissionDenied) Kind() Kind     { return KindPermissionDenied }
 func (HandoffRequested) Kind() Kind     { return KindHandoffRequested }
 func (HandoffAccepted) Kind() Kind      { return KindHandoffAccepted }
 func (HandoffRejected) Kind() Kind      { return KindHandoffRejected }

@@ -19,7 +19,8 @@ const groupOf: Record<string, Group> = {
   tasks_created: "plan", task_updated: "plan", document_updated: "document",
   agent_started: "agents", agent_message: "agents", agent_finished: "agents", facilitator_message: "agents", user_message: "agents",
   message_routed: "agents", handoff_requested: "agents", handoff_accepted: "agents", handoff_rejected: "trouble", handoff_exit_requested: "agents",
-  handoff_returned: "agents", workflow_state_changed: "agents",
+  handoff_returned: "agents", workflow_state_changed: "agents", handoff_resumed: "agents", input_requested: "agents", phase_changed: "agents",
+  transition_rolled_back: "trouble", permission_denied: "trouble",
   model_called: "model", model_call_failed: "trouble", history_compacted: "model", tool_started: "tools", tool_call: "tools",
   warning: "trouble", limit_reached: "trouble", error: "trouble", dispatch_refused: "trouble", outage_began: "trouble", outage_ended: "trouble",
 };
@@ -82,6 +83,16 @@ export function describe(env: Envelope): string {
       return `${env.data.handoff_id} ${env.data.code}: ${line(env.data.rejection_reason, 120)}`;
     case "handoff_exit_requested":
       return `${env.data.handoff_id} by ${line(env.data.by, 60)}`;
+    case "handoff_resumed":
+      return `${env.data.handoff_id} by ${line(env.data.by, 60)}`;
+    case "input_requested":
+      return `${env.data.input_id}: ${line(env.data.question, 120)}`;
+    case "phase_changed":
+      return `${line(env.data.from_phase ?? "", 40)} → ${line(env.data.to_phase, 40)}: ${line(env.data.reason, 120)}`;
+    case "transition_rolled_back":
+      return `to event ${env.data.to_seq}: ${line(env.data.reason, 120)}`;
+    case "permission_denied":
+      return `${line(env.data.permission, 60)}: ${line(env.data.what, 120)}`;
     case "handoff_returned":
       return `${env.data.handoff_id} ${env.data.completion_status}: ${line(env.data.result_summary, 120)}`;
     case "workflow_state_changed":

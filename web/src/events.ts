@@ -243,6 +243,7 @@ export interface FinalAnswer {
 
 export interface HandoffAccepted {
   handoff_id: string;
+  estimated_duration_seconds?: number;
 }
 
 export interface HandoffExitRequested {
@@ -266,6 +267,14 @@ export interface HandoffRequested {
   handoff_reason: string;
   preserve_state: boolean;
   return_expected: boolean;
+  next_phase?: string;
+  channel_escalation?: string;
+  handoff_metadata?: unknown;
+}
+
+export interface HandoffResumed {
+  handoff_id: string;
+  by: string;
 }
 
 export interface HandoffReturned {
@@ -279,6 +288,14 @@ export interface HistoryCompacted {
   through_turn: string;
   summary: string;
   covered_bytes?: number;
+}
+
+export interface InputRequested {
+  input_id: string;
+  kind: string;
+  question: string;
+  choices?: string[];
+  call?: string;
 }
 
 export interface LimitReached {
@@ -347,6 +364,22 @@ export interface OutageBegan {
 
 export interface OutageEnded {
   waited_ms: number;
+}
+
+export interface PermissionDenied {
+  permission: string;
+  user_id?: string;
+  what: string;
+}
+
+export interface PhaseChanged {
+  from_phase?: string;
+  to_phase: string;
+  from_agent?: string;
+  to_agent: string;
+  reason: string;
+  result?: string;
+  snapshot?: unknown;
 }
 
 export interface RunCancelled {
@@ -426,6 +459,12 @@ export interface ToolStarted {
   early?: Early;
 }
 
+export interface TransitionRolledBack {
+  handoff_id?: string;
+  to_seq: number;
+  reason: string;
+}
+
 export interface UserMessage {
   content: string;
   synthetic?: boolean;
@@ -435,6 +474,8 @@ export interface UserMessage {
   channel_type?: string;
   channel_id?: string;
   metadata?: unknown;
+  delivery?: string;
+  input_id?: string;
 }
 
 export interface Warning {
@@ -596,14 +637,18 @@ export type Envelope =
   | (Place & { type: "handoff_exit_requested"; data: HandoffExitRequested })
   | (Place & { type: "handoff_rejected"; data: HandoffRejected })
   | (Place & { type: "handoff_requested"; data: HandoffRequested })
+  | (Place & { type: "handoff_resumed"; data: HandoffResumed })
   | (Place & { type: "handoff_returned"; data: HandoffReturned })
   | (Place & { type: "history_compacted"; data: HistoryCompacted })
+  | (Place & { type: "input_requested"; data: InputRequested })
   | (Place & { type: "limit_reached"; data: LimitReached })
   | (Place & { type: "message_routed"; data: MessageRouted })
   | (Place & { type: "model_call_failed"; data: ModelCallFailed })
   | (Place & { type: "model_called"; data: ModelCalled })
   | (Place & { type: "outage_began"; data: OutageBegan })
   | (Place & { type: "outage_ended"; data: OutageEnded })
+  | (Place & { type: "permission_denied"; data: PermissionDenied })
+  | (Place & { type: "phase_changed"; data: PhaseChanged })
   | (Place & { type: "run_cancelled"; data: RunCancelled })
   | (Place & { type: "run_resumed"; data: RunResumed })
   | (Place & { type: "run_suspended"; data: RunSuspended })
@@ -611,6 +656,7 @@ export type Envelope =
   | (Place & { type: "tasks_created"; data: TasksCreated })
   | (Place & { type: "tool_call"; data: ToolCallDone })
   | (Place & { type: "tool_started"; data: ToolStarted })
+  | (Place & { type: "transition_rolled_back"; data: TransitionRolledBack })
   | (Place & { type: "user_message"; data: UserMessage })
   | (Place & { type: "warning"; data: Warning })
   | (Place & { type: "workflow_finished"; data: WorkflowFinished })
