@@ -225,7 +225,7 @@ func requireStatus(t *testing.T, err error, status int) *httpFailure {
 	return failure
 }
 
-const patience = 10 * time.Second
+const patience = time.Minute
 
 // settled gives the report once all requests have ended: a client has its reply
 // whole a moment before the server has noted so.

@@ -1,8 +1,10 @@
 package sim_test
 
 import (
+	"bytes"
 	"context"
 	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
 	"sync"
@@ -117,7 +119,7 @@ func TestBrokenStreams(t *testing.T) {
 }
 
 func TestStallsAndSlowFirstBytesTakeTheirTime(t *testing.T) {
-	for _, name := range []string{"stall", "slow"} {
+	for _, name := range []string{string(sim.FaultStall), string(sim.FaultSlow)} {
 		server, client := startServer(t, faulty(t, name+"=100%:30ms"))
 		start := time.Now()
 		_, err := client.once(context.Background(), hello())
@@ -126,8 +128,19 @@ func TestStallsAndSlowFirstBytesTakeTheirTime(t *testing.T) {
 		record := settled(t, server).Records[0]
 		require.Equal(t, name, record.Fault)
 		require.GreaterOrEqual(t, record.PlannedMS, 30.0)
-		require.Equal(t, name == "slow", record.FirstChunkMS >= 30)
+		if name == string(sim.FaultSlow) {
+			require.GreaterOrEqual(t, record.FirstChunkMS, 30.0)
+		}
 	}
+	_, client := startServer(t, faulty(t, "stall=100%:1h"))
+	ctx, leave := context.WithCancel(context.Background())
+	defer leave()
+	resp, err := client.post(ctx, hello(), true)
+	require.NoError(t, err)
+	defer func() { _ = resp.Body.Close() }()
+	n, err := resp.Body.Read(make([]byte, 1))
+	require.NoError(t, err)
+	require.Equal(t, 1, n, "a stall is not before the first byte")
 }
 
 func TestLimitOnRequestsInFlight(t *testing.T) {
@@ -146,6 +159,51 @@ func TestLimitOnRequestsInFlight(t *testing.T) {
 	leave()
 	group.Wait()
 	require.Equal(t, 2, server.Report().MaxInFlight)
+}
+
+// impatient is a client that sends its next request as soon as it has the end of a reply,
+// before the handler that sends it has returned.
+type impatient struct {
+	*httptest.ResponseRecorder
+	end  string
+	next func()
+}
+
+func (w *impatient) Write(b []byte) (int, error) {
+	n, err := w.ResponseRecorder.Write(b)
+	if next := w.next; next != nil && bytes.Contains(b, []byte(w.end)) {
+		w.next = nil
+		next()
+	}
+	return n, err
+}
+
+// Who waits for the end of every reply never has two requests in flight.
+func TestAPlaceInFlightIsFreeWithTheLastByte(t *testing.T) {
+	const streamed, whole = `{"stream":true,"messages":[{"role":"user","content":"hi"}]}`, `{"messages":[{"role":"user","content":"hi"}]}`
+	for name, c := range map[string]struct{ faults, body, end string }{
+		"stream":             {"", streamed, "[DONE]"},
+		"whole":              {"", whole, `"usage"`},
+		"error in a stream":  {",error-event=100%", streamed, "stream_failed"},
+		"error in one piece": {",error-event=100%", whole, "stream_failed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := sim.NewServer(faulty(t, "429-above=1"+c.faults))
+			ask := func(w http.ResponseWriter) {
+				server.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/v1/chat/completions", strings.NewReader(c.body)))
+			}
+			second := httptest.NewRecorder()
+			ask(&impatient{ResponseRecorder: httptest.NewRecorder(), end: c.end, next: func() {
+				require.Equal(t, 1, server.Report().InFlight, "the first is not in the counts yet")
+				ask(second)
+			}})
+			require.Equal(t, http.StatusOK, second.Code)
+			report := server.Report()
+			require.Equal(t, 2, report.Served+report.Unfinished)
+			require.Equal(t, 1, report.MaxInFlight)
+			require.Zero(t, report.InFlight)
+		})
+	}
 }
 
 func TestLimitPerMinute(t *testing.T) {

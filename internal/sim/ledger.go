@@ -35,7 +35,8 @@ type ledger struct {
 	since         time.Time
 	epoch         int // counts the resets
 	number        int
-	inFlight, max int
+	inFlight, max int // of the requests that hold a place
+	open          int // those whose handler has not returned
 	refused       int
 	served        int
 	unfinished    int
@@ -127,6 +128,7 @@ func (l *ledger) admit(now time.Time, faults *Faults) (*Record, time.Duration) {
 		l.admitted = append(l.admitted, now)
 	}
 	l.inFlight++
+	l.open++
 	l.max = max(l.max, l.inFlight)
 	r := &Record{Number: l.number, ArrivalMS: milliseconds(now.Sub(l.since)), epoch: l.epoch}
 	if len(l.records) == maxRecords {
@@ -228,11 +230,23 @@ func (l *ledger) sent(r *Record, after time.Duration) {
 	r.LastChunkMS = at
 }
 
-// end closes a request.
-func (l *ledger) end(r *Record, body []byte, o outcome) {
+// leave gives back the request's place among those in flight. It comes before the last
+// byte of a reply: from there on the client may send its next request.
+func (l *ledger) leave(r *Record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.inFlight--
+	if !r.left {
+		r.left = true
+		l.inFlight--
+	}
+}
+
+// end closes a request.
+func (l *ledger) end(r *Record, body []byte, o outcome) {
+	l.leave(r)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.open--
 	if r.epoch != l.epoch {
 		return // from before the reset
 	}

@@ -12,9 +12,11 @@ type Report struct {
 	Requests int `json:"requests"`
 	// Served counts the replies sent whole, Unfinished those that began and did not
 	// end, Refused all requests that got an error instead.
-	Served      int `json:"served"`
-	Unfinished  int `json:"unfinished"`
-	Refused     int `json:"refused"`
+	Served     int `json:"served"`
+	Unfinished int `json:"unfinished"`
+	Refused    int `json:"refused"`
+	// InFlight counts the requests that the counts above do not have yet. MaxInFlight is
+	// the most that there were at once, each until the last of its reply goes out.
 	InFlight    int `json:"in_flight"`
 	MaxInFlight int `json:"max_in_flight"`
 	// Duplicates counts the replies served whole to a request body of the same run
@@ -66,6 +68,7 @@ type Record struct {
 	Duplicate bool `json:"duplicate,omitempty"`
 
 	epoch        int
+	left         bool // its place is free again
 	planned      time.Duration
 	conversation *conversation
 }
@@ -75,7 +78,7 @@ func (l *ledger) report() Report {
 	defer l.mu.Unlock()
 	r := Report{
 		Requests: l.number, Served: l.served, Unfinished: l.unfinished, Refused: l.refused,
-		InFlight: l.inFlight, MaxInFlight: l.max, Duplicates: l.duplicates,
+		InFlight: l.open, MaxInFlight: l.max, Duplicates: l.duplicates,
 		Faults: map[string]int{}, Tokens: l.tokens, CostUSD: l.price.of(l.tokens) - l.price.of(l.flexTokens)/2,
 		PaidTokens: l.paid, PaidUSD: l.price.of(l.paid) - l.price.of(l.flexPaid)/2,
 		Runs: l.runs(), Records: make([]Record, len(l.records)), RecordsDropped: l.dropped,

@@ -187,15 +187,16 @@ func (v *serving) stream(r *rendering) bool {
 			i++
 			b = append(b, r.chunks[i]...)
 		}
+		send := v.send
 		if i == n-1 {
-			b = append(b, r.tail...)
+			b, send = append(b, r.tail...), v.sendLast
 		}
-		if !v.send(b) {
+		if !send(b) {
 			return false
 		}
 		v.sent = i + 1
 	}
-	return n > 0 || v.pace.wait(v.r.Context(), 0) == nil && v.send(r.tail)
+	return n > 0 || v.pace.wait(v.r.Context(), 0) == nil && v.sendLast(r.tail)
 }
 
 func (v *serving) isDue(i int) bool { return time.Since(v.start) >= v.pace.due(i) }
@@ -212,6 +213,12 @@ func (v *serving) send(b []byte) bool {
 	return true
 }
 
+// sendLast sends what a client may take for the end of the reply.
+func (v *serving) sendLast(b []byte) bool {
+	v.server.ledger.leave(v.record)
+	return v.send(b)
+}
+
 // once sends a reply that is not streamed, when its last chunk is due.
 func (v *serving) once(body []byte, chunks int) bool {
 	v.w.Header().Set("Content-Type", "application/json")
@@ -221,7 +228,7 @@ func (v *serving) once(body []byte, chunks int) bool {
 		}
 		return false
 	}
-	return v.pace.wait(v.r.Context(), max(chunks-1, 0)) == nil && v.send(body)
+	return v.pace.wait(v.r.Context(), max(chunks-1, 0)) == nil && v.sendLast(body)
 }
 
 // breakOff does what is ordered for the middle of a reply, and reports whether that
@@ -246,14 +253,15 @@ func (v *serving) breakOff() bool {
 // sendError sends an error under the status 200.
 func (v *serving) sendError() {
 	if v.asked.streams() {
-		v.send([]byte("event: error\ndata: " + string(v.asked.fail()) + "\n\n"))
+		v.sendLast([]byte("event: error\ndata: " + string(v.asked.fail()) + "\n\n"))
 		return
 	}
-	v.send(v.asked.fail())
+	v.sendLast(v.asked.fail())
 }
 
 // reset closes the connection so that the client sees it reset.
 func (v *serving) reset() {
+	v.server.ledger.leave(v.record)
 	conn, _, err := http.NewResponseController(v.w).Hijack()
 	if err != nil {
 		panic(http.ErrAbortHandler) // no connection of its own: the server aborts the stream
