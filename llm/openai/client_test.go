@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -251,81 +253,119 @@ func TestRetryAfterInAllItsSpellings(t *testing.T) {
 	}
 }
 
-// slow serves a handler that the test lets go at its end.
+// pipes is a network in memory. Beside it the clock of a synctest bubble stands still
+// while anything moves, so that a slow machine breaks no deadline.
+type pipes struct {
+	calls  chan net.Conn
+	closed chan struct{}
+	once   sync.Once
+}
+
+func (p *pipes) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	here, there := net.Pipe()
+	select {
+	case p.calls <- there:
+		return here, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case conn := <-p.calls:
+		return conn, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Addr() net.Addr { return &net.TCPAddr{} }
+
+func (p *pipes) Close() error {
+	p.once.Do(func() { close(p.closed) })
+	return nil
+}
+
+// slow serves a handler that the test lets go at its end. It is for tests in a bubble.
 func slow(t *testing.T, cfg openai.Config, handler func(w http.ResponseWriter, flush func(), over <-chan struct{})) *openai.Client {
 	over := make(chan struct{})
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	network := &pipes{calls: make(chan net.Conn), closed: make(chan struct{})}
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		handler(w, w.(http.Flusher).Flush, over)
-	}))
-	t.Cleanup(server.Close)
+	})}
+	go func() { _ = server.Serve(network) }()
+	t.Cleanup(func() { _ = server.Close() })
 	t.Cleanup(func() { close(over) })
-	cfg.Provider, cfg.BaseURL = "test", server.URL
-	return client(t, cfg)
+	cfg.Provider, cfg.BaseURL = "test", "http://memory"
+	c := client(t, cfg)
+	c.SetTransport(&http.Transport{DialContext: network.Dial, DisableCompression: true})
+	return c
 }
 
 // WIRE 21: nothing waits forever.
 func TestTimeouts(t *testing.T) {
-	short := 50 * time.Millisecond
-	chunk := "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n"
-	t.Run("no answer", func(t *testing.T) {
-		c := slow(t, openai.Config{Config: wire.Config{FirstByteTimeout: short}}, func(_ http.ResponseWriter, _ func(), over <-chan struct{}) { <-over })
-		got := collect(t, c, ask("x"))
-		require.Equal(t, llm.ErrTimeout, llm.KindOf(got.err))
-		require.ErrorContains(t, got.err, "waiting for the first byte")
-	})
-	t.Run("headers alone", func(t *testing.T) {
-		c := slow(t, openai.Config{Config: wire.Config{FirstByteTimeout: short}}, func(_ http.ResponseWriter, flush func(), over <-chan struct{}) { flush(); <-over })
-		require.Equal(t, llm.ErrTimeout, llm.KindOf(collect(t, c, ask("x")).err))
-	})
-	t.Run("stalled", func(t *testing.T) {
-		c := slow(t, openai.Config{Config: wire.Config{IdleTimeout: short}}, func(w http.ResponseWriter, flush func(), over <-chan struct{}) {
+	const short = 50 * time.Millisecond
+	const chunk = "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n"
+	for name, c := range map[string]struct {
+		config  wire.Config
+		handler func(w http.ResponseWriter, flush func(), over <-chan struct{})
+		takes   time.Duration
+		text    string
+		err     string // of a timeout; "" for none
+	}{
+		"no answer": {wire.Config{FirstByteTimeout: short}, func(_ http.ResponseWriter, _ func(), over <-chan struct{}) { <-over },
+			short, "", "waiting for the first byte"},
+		"headers alone": {wire.Config{FirstByteTimeout: short}, func(_ http.ResponseWriter, flush func(), over <-chan struct{}) { flush(); <-over },
+			short, "", "waiting for the first byte"},
+		"stalled": {wire.Config{IdleTimeout: short}, func(w http.ResponseWriter, flush func(), over <-chan struct{}) {
 			_, _ = io.WriteString(w, chunk)
 			flush()
 			<-over
-		})
-		got := collect(t, c, ask("x"))
-		require.Equal(t, "a", got.text)
-		require.Equal(t, llm.ErrTimeout, llm.KindOf(got.err))
-		require.ErrorContains(t, got.err, "waiting for the next byte")
-	})
-	t.Run("slow is not stalled", func(t *testing.T) {
-		c := slow(t, openai.Config{Config: wire.Config{IdleTimeout: 200 * time.Millisecond}}, func(w http.ResponseWriter, flush func(), _ <-chan struct{}) {
+		}, short, "a", "waiting for the next byte"},
+		"slow is not stalled": {wire.Config{IdleTimeout: short}, func(w http.ResponseWriter, flush func(), _ <-chan struct{}) {
 			for range 6 {
 				_, _ = io.WriteString(w, chunk)
 				flush()
-				time.Sleep(60 * time.Millisecond)
+				time.Sleep(short - time.Millisecond)
 			}
 			_, _ = io.WriteString(w, okBody)
-		})
-		require.Equal(t, "aaaaaaok", collect(t, c, ask("x")).text)
-	})
-	t.Run("comments without end", func(t *testing.T) {
-		c := slow(t, openai.Config{Config: wire.Config{TotalTimeout: 4 * short}}, func(w http.ResponseWriter, flush func(), over <-chan struct{}) {
+		}, 6 * (short - time.Millisecond), "aaaaaaok", ""},
+		"comments without end": {wire.Config{TotalTimeout: 4 * short}, func(w http.ResponseWriter, flush func(), over <-chan struct{}) {
 			for {
 				select {
 				case <-over:
 					return
-				case <-time.After(5 * time.Millisecond):
+				case <-time.After(short / 10):
 					if _, err := io.WriteString(w, ": working\n\n"); err != nil {
 						return
 					}
 					flush()
 				}
 			}
-		})
-		require.ErrorContains(t, collect(t, c, ask("x")).err, "took longer than 200ms")
-	})
-	t.Run("open behind [DONE]", func(t *testing.T) {
-		c := slow(t, openai.Config{}, func(w http.ResponseWriter, flush func(), over <-chan struct{}) {
+		}, 4 * short, "", "took longer than 200ms"},
+		"open behind [DONE]": {wire.Config{}, func(w http.ResponseWriter, flush func(), over <-chan struct{}) {
 			_, _ = io.WriteString(w, okBody)
 			flush()
 			<-over
+		}, 50 * time.Millisecond, "ok", ""}, // for the connection to be used again
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				got := collect(t, slow(t, openai.Config{Config: c.config}, c.handler), ask("x"))
+				require.Equal(t, c.takes, time.Since(start))
+				require.Equal(t, c.text, got.text)
+				if c.err == "" {
+					require.NoError(t, got.err)
+					return
+				}
+				require.Equal(t, llm.ErrTimeout, llm.KindOf(got.err))
+				require.ErrorContains(t, got.err, c.err)
+			})
 		})
-		start := time.Now()
-		require.NoError(t, collect(t, c, ask("x")).err)
-		require.Less(t, time.Since(start), 30*time.Second)
-	})
+	}
 }
 
 func TestTheConsumerEndsTheCall(t *testing.T) {

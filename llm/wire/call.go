@@ -192,11 +192,12 @@ func maxLineBytes(maxReplyBytes int) int { return 6*maxReplyBytes + lineBufferBy
 
 // read takes the body to its end.
 func (s *Call) read(lines *lineReader, contentType string, idle time.Duration) error {
-	first, ok := lines.peek()
-	s.timeout, s.phase = idle, "the next byte"
-	s.idle.Reset(s.timeout)
-	if ok && first == '{' && !strings.Contains(contentType, "event-stream") {
-		return s.readWhole(lines)
+	if first, ok := lines.peek(); ok {
+		s.timeout, s.phase = idle, "the next byte"
+		s.idle.Reset(s.timeout)
+		if first == '{' && !strings.Contains(contentType, "event-stream") {
+			return s.readWhole(lines)
+		}
 	}
 	for !s.Done {
 		line, err := lines.next()
