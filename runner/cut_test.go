@@ -53,7 +53,7 @@ func cutRuns(t *testing.T, rate string, early bool, runs int) {
 		Caller: &llm.Caller{MaxAttempts: 30},
 		Models: endpointModels{&llm.Endpoint{
 			Name:   "sim",
-			Client: openai.New(openai.Config{Config: wire.Config{Provider: "sim", BaseURL: server.URL + "/v1", IdleTimeout: 2 * time.Second}}),
+			Client: openai.New(openai.Config{Config: wire.Config{Provider: "sim", BaseURL: server.URL + "/v1", IdleTimeout: time.Minute}}),
 		}},
 	})
 	require.NoError(t, err)

@@ -41,7 +41,7 @@ func overHTTP(t testing.TB, options sim.Options) (*runner.Runner, *sim.Server, e
 	log := events.NewMemory()
 	r, err := runner.New(runner.Config{Log: log, Models: endpointModels{&llm.Endpoint{
 		Name:    "sim",
-		Client:  openai.New(openai.Config{Config: wire.Config{Provider: "sim", BaseURL: server.URL + "/v1", IdleTimeout: 2 * time.Second}}),
+		Client:  openai.New(openai.Config{Config: wire.Config{Provider: "sim", BaseURL: server.URL + "/v1", IdleTimeout: time.Minute}}),
 		Limiter: llm.NewLimiter(llm.LimiterConfig{}),
 	}}})
 	require.NoError(t, err)

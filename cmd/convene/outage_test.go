@@ -125,17 +125,17 @@ func (p *plug) repeated(t *testing.T) (again int) {
 }
 
 // started starts a run and returns when specialists are at work.
-func (p *plug) started(t *testing.T, dir string, args ...string) (*exec.Cmd, *bytes.Buffer) {
+func (p *plug) started(t *testing.T, dir string, args ...string) (*exec.Cmd, *lockedBuffer) {
 	t.Helper()
 	cmd := at(dir, append([]string{"run", "--team", "trip", "--model", "openai/m?api=chat", "--base-url", p.base(), "--json"}, args...)...)
-	var errs bytes.Buffer
-	cmd.Stderr = &errs
+	errs := &lockedBuffer{}
+	cmd.Stderr = errs
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
 	waitForLines(out, `"type":"agent_started"`, 3)
 	go waitForLines(out, "\x00", 1) // what else it says
-	return cmd, &errs
+	return cmd, errs
 }
 
 // Proves R22, R73: an endpoint that goes away in mid-run costs nothing but the calls that
@@ -145,10 +145,11 @@ func TestEndpointGoesAwayInMidRun(t *testing.T) {
 	p, dir := plugIn(t, sim.Options{FirstToken: 50 * time.Millisecond}), t.TempDir()
 	cmd, errs := p.started(t, dir, "Plan three days in Kyoto for two")
 	p.pull()
-	time.Sleep(6 * time.Second)
+	require.Eventually(t, func() bool {
+		return strings.Contains(errs.String(), "! waiting for openai at "+p.base()+": unreachable")
+	}, time.Minute, 10*time.Millisecond)
 	p.on(t, nil)
 	require.NoError(t, cmd.Wait(), errs)
-	require.Contains(t, errs.String(), "! waiting for openai at "+p.base()+": unreachable")
 	require.Contains(t, errs.String(), "the run is parked after 10:00")
 	require.Regexp(t, `waited \d+:\d\d for the endpoint`, errs.String())
 	require.Regexp(t, `✓ completed`, errs.String())

@@ -243,7 +243,7 @@ func TestTwoLogs(t *testing.T) {
 	require.NoError(t, err)
 	_, err = two.Claim(t.Context(), key("t"), "same name", false)
 	require.ErrorIs(t, err, events.ErrHeld)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	seen := make(chan error, 1)
 	go func() { seen <- two.Wait(ctx, key("t"), 0) }()

@@ -301,7 +301,7 @@ func TestPostsFromProcesses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "convene.db")
 	log := open(t, path)
 	defer func() { require.NoError(t, log.Close()) }()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	epoch, err := log.Claim(ctx, sharedKey, "driver", false)
 	require.NoError(t, err)
@@ -358,7 +358,7 @@ func TestOthersWakeWhoWaitsForThem(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "convene.db")
 	log := open(t, path)
 	defer func() { require.NoError(t, log.Close()) }()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	quietKey := events.ThreadKey{Tenant: events.LocalTenant, Thread: "quiet"}
 	epochs := map[events.ThreadKey]events.Epoch{}
