@@ -26,11 +26,23 @@ type Thread struct {
 	sessions map[ActorID]*Conversation
 	// answered are the runs that users' messages started.
 	answered map[events.MessageID]*Run
+
+	// messages are what the user sees, said their places by the ids of users' messages, and
+	// desks the runs whose requests for input a person answers in an agent's place.
+	messages []Message
+	said     map[events.MessageID]int
+	desks    map[events.InputID]events.RunID
+	// accepted counts the handoffs that were; created is the time of the first event.
+	accepted int
+	created  time.Time
 }
 
 // New gives the state of a thread without events.
 func New() *Thread {
-	return &Thread{callIDs: map[events.CallID]struct{}{}, sessions: map[ActorID]*Conversation{}, answered: map[events.MessageID]*Run{}}
+	return &Thread{
+		callIDs: map[events.CallID]struct{}{}, sessions: map[ActorID]*Conversation{}, answered: map[events.MessageID]*Run{},
+		said: map[events.MessageID]int{}, desks: map[events.InputID]events.RunID{},
+	}
 }
 
 // ErrOutOfOrder is for an event that is not the next of its thread.
@@ -57,6 +69,7 @@ func (t *Thread) Apply(env events.Envelope) error {
 		return fmt.Errorf("apply event seq=%d type=%s: %w", env.Seq, env.Data.Kind(), err)
 	}
 	t.Seq, t.Time = env.Seq, env.Time
+	t.note(env)
 	return nil
 }
 

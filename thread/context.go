@@ -1,0 +1,72 @@
+package thread
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/convene-run/convene/conversation"
+	"github.com/convene-run/convene/events"
+)
+
+// Context is where a thread stands, for those who show it.
+type Context struct {
+	Thread events.ThreadID `json:"thread_id"`
+	// Team is that of the newest run, Run its id and Status its status; "" before the first.
+	Team   string        `json:"team,omitempty"`
+	Run    events.RunID  `json:"run_id,omitempty"`
+	Status events.Status `json:"status,omitempty"`
+	// Agent is who answers the user's next message, as far as that is known before it comes.
+	Agent       events.AgentID `json:"active_agent"`
+	DisplayName string         `json:"display_name"`
+	// Handoff is the session that is active, nil for none; Workflow is where its specialist
+	// stands, nil where it declares no steps or has not begun them.
+	Handoff  *HandoffContext  `json:"handoff,omitempty"`
+	Workflow *WorkflowContext `json:"workflow,omitempty"`
+	// Messages counts the messages of users and agents, Handoffs those that were accepted.
+	Messages int       `json:"message_count"`
+	Handoffs int       `json:"handoff_count"`
+	Created  time.Time `json:"created_at"`
+	Updated  time.Time `json:"updated_at"`
+}
+
+// HandoffContext is a handoff as [Context] shows it.
+type HandoffContext struct {
+	ID      events.HandoffID    `json:"handoff_id"`
+	Status  conversation.Status `json:"status"`
+	Source  events.AgentID      `json:"source_agent_id"`
+	Target  events.AgentID      `json:"target_agent_id"`
+	Reason  string              `json:"handoff_reason,omitempty"`
+	Started time.Time           `json:"started_at"`
+}
+
+// WorkflowContext is a place in a specialist's steps as [Context] shows it.
+type WorkflowContext struct {
+	State string `json:"state"`
+	// Step counts from 1.
+	Step  int `json:"step"`
+	Steps int `json:"steps"`
+	// Metadata is a JSON object of what the specialist has gathered.
+	Metadata json.RawMessage `json:"metadata,omitempty"`
+}
+
+// Context says where the thread stands.
+func (t *Thread) Context() Context {
+	c := Context{
+		Thread: t.Key.Thread, Agent: events.FacilitatorID, Messages: len(t.messages), Handoffs: t.accepted, Created: t.created, Updated: t.Time,
+	}
+	if run := t.Current(); run != nil {
+		c.Team, c.Run, c.Status = run.Team, run.ID, run.Status
+	}
+	if session := t.Handoffs.Active(); session != nil {
+		c.Agent = session.Request.Target
+		c.Handoff = &HandoffContext{
+			ID: session.ID, Status: session.Status, Source: session.Request.Source, Target: session.Request.Target,
+			Reason: session.Request.Reason, Started: session.Started,
+		}
+		if w := session.Workflow; w.State != "" {
+			c.Workflow = &WorkflowContext{State: w.State, Step: w.Step, Steps: w.Steps, Metadata: w.Metadata}
+		}
+	}
+	c.DisplayName = t.displayName(c.Agent)
+	return c
+}
