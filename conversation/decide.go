@@ -133,3 +133,14 @@ func Move(s *State, states []string, to string, metadata json.RawMessage) (event
 		HandoffID: s.active.ID, From: s.active.Workflow.State, To: to, Step: step + 1, Steps: len(states), Metadata: metadata,
 	}, nil
 }
+
+// RejectedError is a handoff that was refused; the log says so too. The source keeps the
+// conversation.
+type RejectedError struct {
+	// Code groups reasons for machines: see [events.HandoffRejected].
+	Code string
+	// Reason says in words why, and what would be accepted.
+	Reason string
+}
+
+func (e *RejectedError) Error() string { return e.Reason }

@@ -263,6 +263,8 @@ type UserMessage struct {
 	Delivery Delivery `json:"delivery,omitempty"`
 	// InputID is the request for input that the message answers.
 	InputID InputID `json:"input_id,omitempty"`
+	// Grants are the permissions of whoever sent it: absent is everything, empty is nothing.
+	Grants []string `json:"grants,omitzero"`
 }
 
 // Delivery says what a user's message does in its thread.

@@ -66,6 +66,9 @@ type HandoffRequested struct {
 	// RecentMessageCount is how many of the newest messages of the thread the target reads
 	// beside the summary, 0 to 20.
 	RecentMessageCount int `json:"recent_message_count,omitempty"`
+	// RecentMessages are those messages as the target reads them, the oldest first. In older
+	// logs there are none where RecentMessageCount is set: the target reads them as they were.
+	RecentMessages []SharedMessage `json:"recent_messages,omitempty"`
 	// Reason has at most 500 characters.
 	Reason string `json:"handoff_reason"`
 	// PreserveState keeps the workflow state of a session that ends before its time;
@@ -79,6 +82,12 @@ type HandoffRequested struct {
 	ChannelEscalation Channel `json:"channel_escalation,omitempty"`
 	// Metadata is a JSON object of the source's.
 	Metadata json.RawMessage `json:"handoff_metadata,omitempty"`
+}
+
+// SharedMessage is a message of a thread that goes along with a handoff.
+type SharedMessage struct {
+	Role    Role   `json:"role"`
+	Content string `json:"content"`
 }
 
 // Phase names a phase of a conversation, such as "intake". Any text is one.
@@ -101,6 +110,8 @@ type HandoffAccepted struct {
 	HandoffID HandoffID `json:"handoff_id"`
 	// EstimatedDurationSeconds is how long the target expects to need, 0 where it does not say.
 	EstimatedDurationSeconds int `json:"estimated_duration_seconds,omitempty"`
+	// Notice is what the user is shown of it, here and in the other kinds.
+	Notice string `json:"notice,omitempty"`
 }
 
 // HandoffRejected leaves the conversation with its source.
@@ -111,6 +122,7 @@ type HandoffRejected struct {
 	// "permission_denied", "not_allowed".
 	Code   string `json:"code"`
 	Reason string `json:"rejection_reason"`
+	Notice string `json:"notice,omitempty"`
 }
 
 // HandoffExitRequested asks that the conversation return to the facilitator. It may be
@@ -140,6 +152,7 @@ type HandoffReturned struct {
 	ResultSummary    string           `json:"result_summary"`
 	// ArtifactsCreated names what the specialist made, in its own words.
 	ArtifactsCreated []string `json:"artifacts_created,omitempty"`
+	Notice           string   `json:"notice,omitempty"`
 }
 
 // WorkflowStateChanged moves a handoff's specialist through the steps that it declares.
@@ -163,6 +176,9 @@ type HandoffResumed struct {
 	HandoffID HandoffID `json:"handoff_id"`
 	// By says who asked: the user's id, "user" where nobody said.
 	By string `json:"by"`
+	// ContextSummary is what was said since, at most 2,000 characters.
+	ContextSummary string `json:"context_summary,omitempty"`
+	Notice         string `json:"notice,omitempty"`
 }
 
 // InputID names one request for input of a thread: "i1", "i2", … in their order.

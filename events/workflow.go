@@ -101,6 +101,34 @@ type AgentCard struct {
 	DisplayName string  `json:"display_name"`
 	// Models are the models that the agent calls: the first, then its fallbacks.
 	Models []string `json:"models"`
+	// Handoff is what the agent declares as one that can take over the conversation with the
+	// user, nil for one that cannot.
+	Handoff *HandoffCard `json:"handoff,omitempty"`
+	// Orchestration is what it may do with other agents and they with it, nil in older logs.
+	Orchestration *OrchestrationCard `json:"orchestration,omitempty"`
+}
+
+// HandoffCard is what an agent declares as one that can take over the conversation.
+type HandoffCard struct {
+	SupportsHandoff bool `json:"supports_handoff"`
+	// HandoffTriggers are the phrases of a message that hand over to it.
+	HandoffTriggers []string `json:"handoff_triggers,omitempty"`
+	// WorkflowStates are the steps that it takes with the user, in order.
+	WorkflowStates []string `json:"workflow_states,omitempty"`
+	// RequiresExclusiveControl is set where a second handoff does not take the conversation
+	// away from it.
+	RequiresExclusiveControl bool `json:"requires_exclusive_control"`
+	// MaxSessionDurationSeconds is how long its session may be idle.
+	MaxSessionDurationSeconds int `json:"max_session_duration_seconds"`
+}
+
+// OrchestrationCard is what an agent may do with other agents, and they with it.
+type OrchestrationCard struct {
+	CanOrchestrate    bool `json:"can_orchestrate"`
+	CanBeOrchestrated bool `json:"can_be_orchestrated"`
+	// SupportedDelegationStrategies and MaxConcurrentDelegations are of one that can orchestrate.
+	SupportedDelegationStrategies []string `json:"supported_delegation_strategies,omitempty"`
+	MaxConcurrentDelegations      int      `json:"max_concurrent_delegations,omitempty"`
 }
 
 // WorkflowFinished closes a run, whatever its outcome. It is the last event of

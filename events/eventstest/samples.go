@@ -45,8 +45,17 @@ func Samples() map[events.Kind]events.Event {
 	list := []events.Event{
 		events.WorkflowStarted{
 			Message: "Plan three days in Kyoto for two & a dog", Prompt: "Plan three days in Kyoto for two & a dog\n\nfile: notes.txt", Team: "trip",
-			Layout:        json.RawMessage(`{"sections":["day_1"]}`),
-			Agents:        []events.AgentCard{{ID: events.FacilitatorID, DisplayName: "Facilitator", Models: []string{"big", "small"}}},
+			Layout: json.RawMessage(`{"sections":["day_1"]}`),
+			Agents: []events.AgentCard{{
+				ID: events.FacilitatorID, DisplayName: "Facilitator", Models: []string{"big", "small"},
+				Handoff: &events.HandoffCard{
+					SupportsHandoff: true, HandoffTriggers: []string{"create skill"}, WorkflowStates: []string{"gathering"},
+					RequiresExclusiveControl: true, MaxSessionDurationSeconds: 3600,
+				},
+				Orchestration: &events.OrchestrationCard{
+					CanOrchestrate: true, CanBeOrchestrated: true, SupportedDelegationStrategies: []string{"parallel"}, MaxConcurrentDelegations: 5,
+				},
+			}},
 			Config:        json.RawMessage(`{"limits":{"max_tasks":40}}`),
 			Solo:          true,
 			Simulated:     true,
@@ -115,20 +124,20 @@ func Samples() map[events.Kind]events.Event {
 		},
 		events.UserMessage{
 			Content: "wrap up", Synthetic: true, Reason: "the turns are used up", MessageID: "m-17", UserID: "ann", ChannelType: "web", ChannelID: "c-4",
-			Metadata: json.RawMessage(`{"intent":"billing"}`), Delivery: events.DeliveryAnswer, InputID: "i3",
+			Metadata: json.RawMessage(`{"intent":"billing"}`), Delivery: events.DeliveryAnswer, InputID: "i3", Grants: []string{"handoff:initiate"},
 		},
 		events.MessageRouted{MessageID: "m-17", Agent: "skill_builder", Tier: events.TierTrigger, Rule: "create skill"},
 		events.HandoffRequested{
 			HandoffID: "h2", UserID: "ann", Source: events.FacilitatorID, Target: "skill_builder", ContextSummary: "Wants a skill that posts <alerts>",
-			RecentMessageCount: 5, Reason: "skill creation", PreserveState: true, ReturnExpected: true,
+			RecentMessageCount: 5, RecentMessages: []events.SharedMessage{{Role: events.RoleUser, Content: "Hello"}}, Reason: "skill creation", PreserveState: true, ReturnExpected: true,
 			NextPhase: events.Phase("handling"), ChannelEscalation: events.ChannelVoice, Metadata: json.RawMessage(`{"ticket":7}`),
 		},
-		events.HandoffAccepted{HandoffID: "h2", EstimatedDurationSeconds: 300},
-		events.HandoffRejected{HandoffID: "h3", Code: "active_session", Reason: "h2 is active"},
+		events.HandoffAccepted{HandoffID: "h2", EstimatedDurationSeconds: 300, Notice: "Connecting you with Skill builder..."},
+		events.HandoffRejected{HandoffID: "h3", Code: "active_session", Reason: "h2 is active", Notice: "You're currently in a session with Skill builder."},
 		events.HandoffExitRequested{HandoffID: "h2", By: "ann"},
-		events.HandoffReturned{HandoffID: "h2", CompletionStatus: events.CompletionCompleted, ResultSummary: "The skill is active", ArtifactsCreated: []string{"SKILL.md"}},
+		events.HandoffReturned{HandoffID: "h2", CompletionStatus: events.CompletionCompleted, ResultSummary: "The skill is active", ArtifactsCreated: []string{"SKILL.md"}, Notice: "Returning you to the main assistant."},
 		events.WorkflowStateChanged{HandoffID: "h2", From: "gathering", To: "testing", Step: 4, Steps: 5, Metadata: json.RawMessage(`{"name":"alerts"}`)},
-		events.HandoffResumed{HandoffID: "h2", By: "ann"},
+		events.HandoffResumed{HandoffID: "h2", By: "ann", ContextSummary: "Wants to go on", Notice: "Reconnecting you with Skill builder..."},
 		events.InputRequested{InputID: "i3", For: events.InputQuestion, Question: "Which <city>?", Choices: []string{"Kyoto", "Nara"}, Call: "call_9"},
 		events.PhaseChanged{
 			From: "intake", To: "handling", FromAgent: "triage", ToAgent: "handler", Reason: "qualified", Result: "A billing question",

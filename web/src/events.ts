@@ -244,6 +244,7 @@ export interface FinalAnswer {
 export interface HandoffAccepted {
   handoff_id: string;
   estimated_duration_seconds?: number;
+  notice?: string;
 }
 
 export interface HandoffExitRequested {
@@ -255,6 +256,7 @@ export interface HandoffRejected {
   handoff_id: string;
   code: string;
   rejection_reason: string;
+  notice?: string;
 }
 
 export interface HandoffRequested {
@@ -264,6 +266,7 @@ export interface HandoffRequested {
   target_agent_id: string;
   context_summary: string;
   recent_message_count?: number;
+  recent_messages?: SharedMessage[];
   handoff_reason: string;
   preserve_state: boolean;
   return_expected: boolean;
@@ -272,9 +275,16 @@ export interface HandoffRequested {
   handoff_metadata?: unknown;
 }
 
+export interface SharedMessage {
+  role: string;
+  content: string;
+}
+
 export interface HandoffResumed {
   handoff_id: string;
   by: string;
+  context_summary?: string;
+  notice?: string;
 }
 
 export interface HandoffReturned {
@@ -282,6 +292,7 @@ export interface HandoffReturned {
   completion_status: string;
   result_summary: string;
   artifacts_created?: string[];
+  notice?: string;
 }
 
 export interface HistoryCompacted {
@@ -476,6 +487,7 @@ export interface UserMessage {
   metadata?: unknown;
   delivery?: string;
   input_id?: string;
+  grants: string[] | null;
 }
 
 export interface Warning {
@@ -526,6 +538,23 @@ export interface AgentCard {
   id: string;
   display_name: string;
   models: string[] | null;
+  handoff?: HandoffCard;
+  orchestration?: OrchestrationCard;
+}
+
+export interface HandoffCard {
+  supports_handoff: boolean;
+  handoff_triggers?: string[];
+  workflow_states?: string[];
+  requires_exclusive_control: boolean;
+  max_session_duration_seconds: number;
+}
+
+export interface OrchestrationCard {
+  can_orchestrate: boolean;
+  can_be_orchestrated: boolean;
+  supported_delegation_strategies?: string[];
+  max_concurrent_delegations?: number;
 }
 
 export interface BatchRow {
