@@ -8,6 +8,7 @@ import (
 
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/llm"
+	"github.com/convene-run/convene/runner"
 	"github.com/convene-run/convene/web"
 )
 
@@ -91,7 +92,10 @@ func TestLanesOfLostCalls(t *testing.T) {
 // real HTTP: its lane is not empty.
 func TestLanesOfARunThatIsRefused(t *testing.T) {
 	log := events.NewMemory()
-	runs := newRuns(t, log, simOverHTTP(t, "429=100%,retry-after=20ms"))
+	const refusals = 4
+	runs := runsOf(t, runner.Config{
+		Log: log, Models: simOverHTTP(t, "429=100%,retry-after=20ms"), Caller: &llm.Caller{MaxRefusals: refusals},
+	})
 	started, err := runs.Start(t.Context(), "", web.Job{Request: "Plan a day"})
 	require.NoError(t, err)
 	runs.wait()
@@ -104,5 +108,5 @@ func TestLanesOfARunThatIsRefused(t *testing.T) {
 			require.Contains(t, s.Label, fmt.Sprintf("f.1 try %d: HTTP 429", marks))
 		}
 	}
-	require.Equal(t, llm.DefaultMaxRefusals, marks)
+	require.Equal(t, refusals, marks)
 }

@@ -205,7 +205,13 @@ func newSimRuns(t testing.TB, log events.Log, options sim.Options) *simRuns {
 // newRuns is a runner on any models.
 func newRuns(t testing.TB, log events.Log, models runner.Models) *simRuns {
 	t.Helper()
-	r, err := runner.New(runner.Config{Log: log, Models: models, MaxWait: time.Millisecond}) // an outage parks a run at once
+	return runsOf(t, runner.Config{Log: log, Models: models})
+}
+
+func runsOf(t testing.TB, c runner.Config) *simRuns {
+	t.Helper()
+	c.MaxWait = time.Millisecond // an outage parks a run at once
+	r, err := runner.New(c)
 	require.NoError(t, err)
 	s := &simRuns{steer.New(steer.Config{Runner: r, DefaultTeam: "trip", MaxRuns: 1000}), r}
 	t.Cleanup(s.stop)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -22,6 +21,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/pipenet"
 	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/llm/openai"
 	"github.com/convene-run/convene/llm/wire"
@@ -253,54 +253,17 @@ func TestRetryAfterInAllItsSpellings(t *testing.T) {
 	}
 }
 
-// pipes is a network in memory. Beside it the clock of a synctest bubble stands still
-// while anything moves, so that a slow machine breaks no deadline.
-type pipes struct {
-	calls  chan net.Conn
-	closed chan struct{}
-	once   sync.Once
-}
-
-func (p *pipes) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	here, there := net.Pipe()
-	select {
-	case p.calls <- there:
-		return here, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-func (p *pipes) Accept() (net.Conn, error) {
-	select {
-	case conn := <-p.calls:
-		return conn, nil
-	case <-p.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-func (p *pipes) Addr() net.Addr { return &net.TCPAddr{} }
-
-func (p *pipes) Close() error {
-	p.once.Do(func() { close(p.closed) })
-	return nil
-}
-
 // slow serves a handler that the test lets go at its end. It is for tests in a bubble.
 func slow(t *testing.T, cfg openai.Config, handler func(w http.ResponseWriter, flush func(), over <-chan struct{})) *openai.Client {
 	over := make(chan struct{})
-	network := &pipes{calls: make(chan net.Conn), closed: make(chan struct{})}
-	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	network := pipenet.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		handler(w, w.(http.Flusher).Flush, over)
-	})}
-	go func() { _ = server.Serve(network) }()
-	t.Cleanup(func() { _ = server.Close() })
+	}))
 	t.Cleanup(func() { close(over) })
 	cfg.Provider, cfg.BaseURL = "test", "http://memory"
 	c := client(t, cfg)
-	c.SetTransport(&http.Transport{DialContext: network.Dial, DisableCompression: true})
+	c.SetTransport(network)
 	return c
 }
 
