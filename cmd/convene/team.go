@@ -114,7 +114,7 @@ func (a *app) teamList() error {
 		if err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintf(a.out, "%-10s %s\n", name, t.Description); err != nil {
+		if _, err := fmt.Fprintf(a.out, "%-14s %s\n", name, t.Description); err != nil {
 			return err
 		}
 	}

@@ -3,8 +3,8 @@
 // as simulated.
 //
 // The reply is a pure function of the request and [Options.Seed]. The model
-// recognises its part by the tools it is offered (facilitator, specialist, or
-// alone), reads names and enums from their JSON Schemas and its progress from the
+// recognises its part by the tools it is offered (facilitator, specialist, specialist
+// who talks with the user, or alone), reads names and enums from their JSON Schemas and its progress from the
 // history, so it takes up a job in the middle as well as at the start.
 //
 //	model := sim.New(sim.Options{FirstToken: 300 * time.Millisecond, PerChunk: 20 * time.Millisecond})

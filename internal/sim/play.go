@@ -23,6 +23,11 @@ const (
 	toolCompleteTask  = "complete_task"
 	toolDeclineTask   = "decline_task"
 	toolWriteSection  = "write_section"
+	toolHandOver      = "handoff_conversation"
+	toolReturn        = "return_control"
+	toolCompletePhase = "complete_phase"
+	toolSetState      = "set_workflow_state"
+	toolAskUser       = "ask_user"
 	dispatchPrefix    = "call_"
 	hugeReplyBytes    = 10 << 20
 	floodTasks        = 500
@@ -48,12 +53,16 @@ func (m *Model) play(req llm.Request) *part {
 	case p.options.Behaviour == BehaveEmpty:
 	case p.options.Behaviour == BehaveEndless && len(req.Tools) > 0:
 		p.callForEver()
+	case p.talks() && !restAsked.MatchString(p.last):
+		p.converse()
 	case p.mustAnswer():
 		p.answer()
 	case restAsked.MatchString(p.last):
 		p.resume()
 	case p.offered(toolCreateTasks):
-		p.facilitate()
+		if !p.moderate() {
+			p.facilitate()
+		}
 	case p.offered(toolWriteSection):
 		p.specialize()
 	default:
@@ -82,6 +91,9 @@ func (p *part) spotAccidents() {
 	}
 }
 
+// talks reports whether the model is a specialist that has the conversation with the user.
+func (p *part) talks() bool { return p.offered(toolReturn) || p.offered(toolCompletePhase) }
+
 // mustAnswer reports whether only a plain answer is left.
 func (p *part) mustAnswer() bool {
 	return p.req.ToolChoice == llm.ToolChoiceNone || len(p.req.Tools) == 0 ||
@@ -95,6 +107,7 @@ func (p *part) answer() {
 		line := "This simulated reply goes on and on.\n"
 		p.reply.Text = strings.Repeat(line, hugeReplyBytes/len(line)+1)
 	case p.answerStructured():
+	case p.welcomeBack():
 	case p.offered(toolCreateTasks) || p.has(toolCreateTasks):
 		p.reply.Text = p.facilitatorAnswer()
 	case p.offered(toolWriteSection) || p.has(toolWriteSection):

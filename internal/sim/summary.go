@@ -67,7 +67,7 @@ func (p *part) highlights() (lines []string, more int) {
 // one if the first is a mere title.
 func plainSentence(line string) string {
 	const title, longest = 60, 240
-	line = strings.ReplaceAll(strings.TrimLeft(line, "-*> "), "**", "")
+	line = strings.ReplaceAll(strings.TrimLeft(line, "-*> "), "*", "")
 	for at := 0; ; {
 		end := strings.Index(line[at:], ". ")
 		if end < 0 {

@@ -17,11 +17,18 @@ type transcript struct {
 	// after the model's last reply, joined.
 	nudges int
 	last   string
+	// heard is what was said to the model since its last reply, nudges included.
+	heard string
+	// earlier are the exchanges before the job, in order.
+	earlier []saying
 	// turns counts the model's replies in the job.
 	turns int
 	// exchanges are the tool calls of the job in order, with their results.
 	exchanges []exchange
 }
+
+// saying is an earlier request with its answer.
+type saying struct{ request, answer string }
 
 // exchange is one tool call and its answer.
 type exchange struct {
@@ -39,15 +46,19 @@ func (e exchange) fine() bool { return e.valid && e.answered && !refused(e.resul
 func readTranscript(messages []events.Message) *transcript {
 	t := &transcript{}
 	open := map[events.CallID]int{}
-	begun, ended, spoken := false, false, false
+	begun, ended, spoken, answer := false, false, false, ""
 	for _, m := range messages {
+		t.listen(m)
 		switch m.Role {
 		case events.RoleSystem:
 			t.system += m.Content + "\n"
 		case events.RoleUser:
 			switch {
 			case !begun, ended && !nudge.MatchString(m.Content):
-				*t = transcript{system: t.system, request: m.Content}
+				if begun {
+					t.earlier = append(t.earlier, saying{t.request, answer})
+				}
+				*t = transcript{system: t.system, request: m.Content, heard: t.heard, earlier: t.earlier}
 				clear(open)
 				begun, ended, spoken = true, false, false
 			case !spoken:
@@ -59,7 +70,7 @@ func readTranscript(messages []events.Message) *transcript {
 		case events.RoleAssistant:
 			t.turns++
 			t.last = ""
-			spoken, ended = true, len(m.ToolCalls) == 0
+			spoken, ended, answer = true, len(m.ToolCalls) == 0, m.Content
 			for _, call := range m.ToolCalls {
 				open[call.ID] = len(t.exchanges)
 				t.exchanges = append(t.exchanges, newExchange(t.turns, call))
@@ -70,6 +81,16 @@ func readTranscript(messages []events.Message) *transcript {
 	}
 	t.system = strings.TrimSpace(t.system)
 	return t
+}
+
+// listen keeps what is said to the model since its last reply.
+func (t *transcript) listen(m events.Message) {
+	switch m.Role {
+	case events.RoleUser:
+		t.heard += m.Content + "\n"
+	case events.RoleAssistant:
+		t.heard = ""
+	}
 }
 
 func newExchange(turn int, call events.ToolCall) exchange {

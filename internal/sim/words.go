@@ -11,7 +11,7 @@ const maxTopicWords = 10
 
 var (
 	// opening is what a request or a task begins with before it names its subject.
-	opening   = regexp.MustCompile(`(?i)^(?:(?:please|hi|hello|can|could|would|you|i|we|need|want|like|to|help|me|us|plan|write|compare|research|create|make|give|draft|design|prepare|find|tell|explain|describe|suggest|recommend|outline|shortlist|check|list|review|analy[sz]e|assess|collect|work|out|about|on|with|organi[sz]e|build|develop)\b[\s,]*)+`)
+	opening   = regexp.MustCompile(`(?i)^(?:(?:please|now|hi|hello|can|could|would|you|i|we|need|want|like|to|help|me|us|plan|write|compare|research|create|make|give|draft|design|prepare|find|tell|explain|describe|suggest|recommend|outline|shortlist|check|list|review|analy[sz]e|assess|collect|work|out|about|on|with|organi[sz]e|build|develop)\b[\s,]*)+`)
 	clauseEnd = regexp.MustCompile(`[.!?;:\n]|,\s|\s[-–—]\s`)
 	listSplit = regexp.MustCompile(`\s*(?:,|;|\band\b|\bor\b)\s*`)
 	wordSplit = regexp.MustCompile(`[^\pL\pN]+`)
@@ -111,6 +111,27 @@ func fieldOf(description string) string {
 // words gives a text in lower case with single spaces between its words.
 func words(text string) string {
 	return strings.TrimSpace(wordSplit.ReplaceAllString(strings.ToLower(text), " "))
+}
+
+// plainWords say nothing about a field.
+var plainWords = regexp.MustCompile(`^(?:a|an|the|and|or|of|to|for|with|in|on|at|by|from|about|as|is|are|be|was|has|have|had|do|does|did|will|would|can|could|should|what|who|how|why|when|where|which|that|this|these|those|it|its|i|me|my|we|us|our|you|your|he|she|they|them|their|not|no|yes|so|all|any|some|one|two|three|if|then|than|but|please|want|need|like|help|get|give|make|take|use|user|customer|people|person|team|agent|assistant|specialist|conversation|talk|ask|answer|question|step|work|through|until|after|before|each|new|good|more|most|here|there|out|up|into|over|way|thing|something|everything|know|tell|say)$`)
+
+// stems gives the words of a text that say something, without the endings of their forms.
+func stems(text string) map[string]bool {
+	found := map[string]bool{}
+	for word := range strings.FieldsSeq(words(text)) {
+		if plainWords.MatchString(word) {
+			continue
+		}
+		for _, ending := range []string{"ing", "ed", "es", "s", "e"} {
+			if rest, cut := strings.CutSuffix(word, ending); cut && len(rest) > 2 {
+				word = rest
+				break
+			}
+		}
+		found[word] = true
+	}
+	return found
 }
 
 func upperFirst(s string) string {

@@ -1,0 +1,253 @@
+package sim
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/convene-run/convene/internal/quote"
+)
+
+var (
+	// returned is what the facilitator is told when a specialist gives the conversation
+	// back, with how that ended.
+	returned = regexp.MustCompile(`(?i)(\S+) gives the conversation back \((\w+)\):[ \t]*(.*)`)
+	// made announces what a specialist made, in the line or quoted below it.
+	made = regexp.MustCompile(`(?m)^It made:[ \t]*(.*)`)
+	// target is one whom the conversation can be handed to, in the tool's description.
+	target = regexp.MustCompile(`(?m)^- ([\w-]+): (.*)$`)
+	// planned is a request for work, however short.
+	planned = regexp.MustCompile(`(?i)\b(?:plan|compare|write|research|review|design|draft|prepare|create|build|organi[sz]e|analy[sz]e|launch)\b`)
+	// remark is what continues an earlier exchange, by its beginning or by what it refers to.
+	remark = regexp.MustCompile(`(?i)^\W*(?:and|but|so|also|what about|how about|thanks?|thank you|ok|okay|great|perfect|yes|no|remind me|summari[sz]e)\b|\b(?:it|that|those|there|you said|before|earlier|again|was|were|did|instead|cheaper|shorter|longer)\b`)
+	// thanks asks for nothing.
+	thanks = regexp.MustCompile(`(?i)^\W*(?:thanks?|thank you|great|perfect|ok|okay|that(?:'s| is) all|bye)\b[^?]{0,60}$`)
+	greets = regexp.MustCompile(`(?i)^\W*(?:hi|hello|hey|good (?:morning|afternoon|evening)|how are you)\b[^.!?]{0,20}[.!?]*$`)
+	// asks is a question about something, rather than a request for it.
+	asks = regexp.MustCompile(`(?is)^\W*(?:what|how|why|which|who|when|where|is|are|does)\b.*\?\s*$`)
+	// journey is a request for a plan of one; somewhere says where it goes.
+	journey   = regexp.MustCompile(`(?i)\b(?:trip|holiday|vacation|journey|city break)\b`)
+	somewhere = regexp.MustCompile(`\b(?:to|in|at|around|through|of|for)\s+(?:the\s+)?\p{Lu}`)
+	// askMe is a request that wants to be asked first.
+	askMe = regexp.MustCompile(`(?i)\bask (?:me|us)\b`)
+)
+
+// maxRemarkWords is how long a message that continues an earlier exchange is at most.
+const maxRemarkWords = 14
+
+// moderate plays what the facilitator does in a conversation instead of a plan: it says that
+// it is back, hands over, asks the user, or answers a remark at once. It reports whether it
+// did one of these.
+func (p *part) moderate() bool {
+	if p.welcomeBack() {
+		return true
+	}
+	if len(p.board()) > 0 || p.has(toolCreateTasks) {
+		return false
+	}
+	talk := len(p.earlier) > 0 || p.offered(toolHandOver)
+	switch {
+	case p.askUser(), p.handOver():
+	case talk && greets.MatchString(p.request):
+		p.reply.Text = "Hello! What can I do for you?"
+	case len(p.earlier) > 0 && p.isRemark():
+		p.reply.Text = p.remarkAnswer()
+	default:
+		return false
+	}
+	return true
+}
+
+// welcomeBack answers the user when a specialist has just given the conversation back.
+func (p *part) welcomeBack() bool {
+	m := returned.FindStringSubmatch(p.heard)
+	if m == nil {
+		return false
+	}
+	result := p.quotedAfter(m[0], m[3])
+	switch m[2] {
+	case "completed":
+		p.reply.Text = "That is settled: " + lowerFirst(result)
+		if list := made.FindStringSubmatch(p.heard); list != nil {
+			p.reply.Text += fmt.Sprintf("\n\nMade along the way: %s.", p.quotedAfter(list[0], list[1]))
+		}
+		p.reply.Text += "\n\nI have the conversation again. What can I do next?"
+	case "cancelled":
+		p.reply.Text = "No problem, I'm back. Let me know if you'd like to continue that later: what you said is kept."
+	default:
+		p.reply.Text = "I'm sorry, that could not be finished. " + upperFirst(result) + " Shall I try another way, or help with something else?"
+	}
+	return true
+}
+
+// quotedAfter gives what follows a line's announcement: the rest of that line, or else the
+// quoted lines below it.
+func (p *part) quotedAfter(line, rest string) string {
+	if rest = strings.TrimSpace(rest); rest != "" {
+		return rest
+	}
+	_, below, _ := strings.Cut(p.heard, line+"\n")
+	var lines []string
+	for text := range strings.SplitSeq(below, "\n") {
+		text, quoted := strings.CutPrefix(text, quote.Mark)
+		if !quoted {
+			break
+		}
+		lines = append(lines, strings.TrimSpace(text))
+	}
+	return strings.TrimSpace(strings.Join(lines, "\n"))
+}
+
+// handOver hands the conversation to the specialist whose field the message names, once in a
+// job. Where that is refused, the user is told why.
+func (p *part) handOver() bool {
+	for _, e := range p.exchanges {
+		if e.name == toolHandOver && e.valid && e.answered && !e.fine() {
+			p.reply.Text = "I wanted to hand you over, and that is not possible now: " + withoutError(e.result)
+			return true
+		}
+	}
+	if p.has(toolHandOver) || thanks.MatchString(p.request) {
+		return false
+	}
+	who := p.suits(p.request)
+	if who == "" {
+		return false
+	}
+	p.handTo(who, p.request)
+	return true
+}
+
+func (p *part) handTo(who, request string) {
+	args := p.requiredArguments(toolHandOver)
+	args["target"] = who
+	args["reason"] = "the request is in the field of " + who
+	args["summary"] = clip("The user writes: "+strings.Join(strings.Fields(request), " "), 1500)
+	p.reply.Text = "I'll connect you with " + strings.ReplaceAll(identifier(who), "_", " ") + "."
+	p.call(toolHandOver, args)
+}
+
+// withoutError takes the mark off a tool result that is an error.
+func withoutError(result string) string {
+	_, text, found := strings.Cut(result, ": ")
+	if !found {
+		text = result
+	}
+	return upperFirst(text)
+}
+
+// suits gives the target whose description shares most words with the message, "" if none
+// shares any. A question about something needs two: who asks what a thing is does not want
+// one made.
+func (p *part) suits(message string) string {
+	tool := p.tool(toolHandOver)
+	if tool == nil {
+		return ""
+	}
+	asked, best, most := stems(message), "", 0
+	for _, m := range target.FindAllStringSubmatch(tool.Description, -1) {
+		shared := 0
+		for word := range stems(m[1] + " " + m[2]) {
+			if asked[word] {
+				shared++
+			}
+		}
+		if shared > most && (shared > 1 || !asks.MatchString(message)) {
+			best, most = m[1], shared
+		}
+	}
+	if ids := p.schema(toolHandOver).Properties["target"]; best != "" && ids != nil && len(ids.Enum) > 0 && !slices.Contains(ids.enumStrings(), best) {
+		return ""
+	}
+	return best
+}
+
+// askUser asks, once in a job, for what a request is missing. The answer joins the request.
+func (p *part) askUser() bool {
+	for _, e := range p.exchanges {
+		if e.name == toolAskUser && e.fine() {
+			joint := " with "
+			if journey.MatchString(p.request) {
+				joint = " to "
+			}
+			p.request = strings.TrimRight(p.request, " .!?\n") + joint + strings.TrimSpace(e.result)
+		}
+	}
+	if !p.offered(toolAskUser) || p.has(toolAskUser) {
+		return false
+	}
+	question := ""
+	switch {
+	case journey.MatchString(p.request) && !somewhere.MatchString(p.request):
+		question = "Where should it go, and for how many days?"
+	case askMe.MatchString(p.request):
+		question = "What matters most to you about " + topic(askMe.ReplaceAllString(p.request, "")) + "?"
+	default:
+		return false
+	}
+	s := p.schema(toolAskUser)
+	args := p.requiredArguments(toolAskUser)
+	args[s.property(func(_ string, q *schema) bool { return q.is("string") })] = question
+	p.call(toolAskUser, args)
+	return true
+}
+
+// isRemark reports whether the message continues what was said before, rather than asks for
+// new work.
+func (p *part) isRemark() bool {
+	return len(strings.Fields(p.request)) <= maxRemarkWords && !planned.MatchString(p.request) && remark.MatchString(p.request)
+}
+
+// recalling begins an answer that only repeats an earlier one.
+const recalling = "You asked about "
+
+// remarkAnswer answers a message that continues earlier exchanges, from those.
+func (p *part) remarkAnswer() string {
+	if thanks.MatchString(p.request) {
+		return "You're welcome."
+	}
+	about := p.recall(p.request)
+	return fmt.Sprintf(recalling+"%s before. What I said then holds: %s\n\n"+
+		"A simulated model has no more to say to “%s”; a real one would go on from here.",
+		topic(about.request), plainSentence(firstText(about.answer)), clip(strings.TrimSpace(p.request), 120))
+}
+
+// recall gives the earlier exchange that shares most words with a message: of several the
+// newest, and one that was itself about nothing only where there is no other.
+func (p *part) recall(message string) saying {
+	asked, best, most := stems(message), p.earlier[len(p.earlier)-1], -1
+	for i := len(p.earlier) - 1; i >= 0; i-- {
+		e := p.earlier[i]
+		if thanks.MatchString(e.request) || greets.MatchString(e.request) || strings.HasPrefix(e.answer, recalling) || len(strings.Fields(e.request)) < 2 {
+			continue
+		}
+		shared := 0
+		for word := range stems(e.request) {
+			if asked[word] {
+				shared++
+			}
+		}
+		if shared > most {
+			best, most = e, shared
+		}
+	}
+	return best
+}
+
+// firstText gives the first line of a text that says something, a list's point before what
+// announces it.
+func firstText(text string) string {
+	first := ""
+	for line := range strings.SplitSeq(text, "\n") {
+		line = strings.TrimSpace(line)
+		switch {
+		case line == "" || strings.HasPrefix(line, "#"):
+		case strings.HasPrefix(line, "-"):
+			return line
+		case first == "":
+			first = line
+		}
+	}
+	return first
+}
