@@ -23,7 +23,8 @@ type tools struct{ team *team.Team }
 
 // Tools are the facilitator's tools in the order in which they are offered: those
 // on the board and the document, a dispatch tool per specialist, and one that asks
-// several of them; where the team allows it, one that hands the conversation over.
+// several of them; where the team allows it, one that hands the conversation over and
+// one that reads it.
 func Tools(t *team.Team) []agent.Tool {
 	tools := tools{t}
 	list := []agent.Tool{
@@ -34,7 +35,7 @@ func Tools(t *team.Team) []agent.Tool {
 	}
 	list = append(list, tools.ask())
 	if t.Handoff != nil {
-		list = append(list, tools.handoff())
+		list = append(list, tools.handoff(), specialists.ReadThread(t))
 	}
 	return list
 }

@@ -123,7 +123,7 @@ func sessionOf(t *team.Team, s team.Specialist, tools []agent.Tool) (*sessionCon
 		return nil, nil
 	}
 	system, err := specialists.SessionSystem(t, s, tools)
-	return &sessionConfig{System: system, Tools: toolConfigs(append(specialists.SessionTools(s), tools...))}, err
+	return &sessionConfig{System: system, Tools: toolConfigs(append(specialists.SessionTools(t, s), tools...))}, err
 }
 
 // models are the models that an agent asks: the job's for all, which stands alone, else

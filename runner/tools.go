@@ -89,7 +89,7 @@ func (k *toolkits) asked(a *agentConfig) (*loop.Toolset, error) {
 func (k *toolkits) session(t *team.Team, a *agentConfig) (*loop.Toolset, error) {
 	known := maps.Clone(k.specialists)
 	s, _ := t.Specialist(a.ID)
-	maps.Copy(known, handlers(specialists.SessionTools(s)))
+	maps.Copy(known, handlers(specialists.SessionTools(t, s)))
 	return k.make(known, "session "+string(a.ID), a.Session.Tools)
 }
 

@@ -40,10 +40,10 @@ func TestPromptAndTools(t *testing.T) {
 		require.Contains(t, prompt, rule)
 	}
 	var names []string
-	for _, tool := range append(specialists.SessionTools(tm.Specialists[0]), specialists.SessionTools(staged)...) {
+	for _, tool := range append(specialists.SessionTools(tm, tm.Specialists[0]), specialists.SessionTools(tm, staged)...) {
 		names = append(names, tool.Name)
 	}
-	require.Equal(t, []string{"return_control", "return_control", "set_workflow_state"}, names, "steps only for who has some")
+	require.Equal(t, []string{"return_control", "read_thread", "return_control", "read_thread", "set_workflow_state"}, names, "steps only for who has some")
 	names = nil
 	for _, tool := range specialists.Tools(tm) {
 		names = append(names, tool.Name)

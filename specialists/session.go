@@ -34,8 +34,8 @@ func SessionSystem(t *team.Team, s team.Specialist, further []agent.Tool) (strin
 
 // SessionTools are the tools of a specialist that has the conversation, in the order in
 // which they are offered.
-func SessionTools(s team.Specialist) []agent.Tool {
-	tools := []agent.Tool{returnControl()}
+func SessionTools(t *team.Team, s team.Specialist) []agent.Tool {
+	tools := []agent.Tool{returnControl(), ReadThread(t)}
 	if len(s.WorkflowStates) > 0 {
 		tools = append(tools, setWorkflowState(s.WorkflowStates))
 	}
