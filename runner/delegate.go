@@ -50,10 +50,7 @@ func (r *Runner) StartDelegation(ctx context.Context, job Job, delegation facili
 	if plan.encoded, err = json.Marshal(plan.config); err != nil {
 		return nil, err
 	}
-	return r.begin(ctx, job, &plan, events.WorkflowStarted{
-		Message: job.Request, Team: plan.config.Team.Name, Agents: plan.cards, Layout: plan.layout,
-		Config: plan.encoded, Simulated: plan.simulated, BinaryVersion: r.config.Version,
-	})
+	return r.begin(ctx, job, &plan, r.started(&plan, job.Request))
 }
 
 // delegate asks, in place of a facilitator's model, and ends the run.

@@ -27,6 +27,36 @@ type Message struct {
 	UserID, ChannelType, ChannelID string
 	// Metadata is a JSON object of the sender's, at most [MaxMetadataBytes].
 	Metadata json.RawMessage
+	// Grants are the sender's permissions, which nobody exceeds who acts on the message. nil
+	// is everything.
+	Grants conversation.Grants
+	// Delivery says what [Runner.Send] is to do with the message. Defaults to what the
+	// thread allows: it starts a run where none is under way, it answers where just one input
+	// is asked for, and else it is queued. [events.DeliveryStart] does nothing but start:
+	// [ErrBusy] otherwise. [events.DeliverySteer] starts a run where none is under way.
+	Delivery events.Delivery
+	// InputID names the request for input that the message answers. It may be left out
+	// where one is open.
+	InputID events.InputID
+
+	// logged is set on a message that the thread has already.
+	logged bool
+}
+
+// event is the message as a fact.
+func (m *Message) event(content string) events.UserMessage {
+	return events.UserMessage{
+		Content: content, MessageID: m.ID, UserID: m.UserID, ChannelType: m.ChannelType, ChannelID: m.ChannelID, Metadata: m.Metadata,
+		Delivery: m.Delivery, InputID: m.InputID, Grants: m.Grants,
+	}
+}
+
+// queued is the message that a thread has in its queue.
+func queued(m events.UserMessage) *Message {
+	return &Message{
+		ID: m.MessageID, UserID: m.UserID, ChannelType: m.ChannelType, ChannelID: m.ChannelID, Metadata: m.Metadata,
+		Delivery: m.Delivery, Grants: m.Grants, logged: true,
+	}
 }
 
 // Bounds of a message beside its text: identifiers and notes.
@@ -38,6 +68,7 @@ const (
 func (m *Message) check() error {
 	for _, text := range []struct{ what, value string }{
 		{"the message id", string(m.ID)}, {"the user id", m.UserID}, {"the channel type", m.ChannelType}, {"the channel id", m.ChannelID},
+		{"the id of the input", string(m.InputID)},
 	} {
 		if err := checkText(text.what, text.value); err != nil {
 			return err
@@ -45,6 +76,15 @@ func (m *Message) check() error {
 		if chars.Over(text.value, MaxMessageIDChars) {
 			return &InputError{fmt.Sprintf("%s has %d characters; at most %d are taken", text.what, chars.Count(text.value), MaxMessageIDChars)}
 		}
+	}
+	switch m.Delivery {
+	case "", events.DeliveryStart, events.DeliveryQueue, events.DeliverySteer, events.DeliveryAnswer:
+	default:
+		return &InputError{fmt.Sprintf("there is no delivery %q: choose %s, %s, %s or %s, or leave it out", chars.Clip(string(m.Delivery), 100),
+			events.DeliveryStart, events.DeliveryQueue, events.DeliverySteer, events.DeliveryAnswer)}
+	}
+	if m.InputID != "" && m.Delivery != "" && m.Delivery != events.DeliveryAnswer {
+		return &InputError{fmt.Sprintf("a message that names an input answers it: its delivery is %s, or left out", events.DeliveryAnswer)}
 	}
 	if len(m.Metadata) > MaxMetadataBytes {
 		return &InputError{fmt.Sprintf("the metadata has %d bytes; at most %d are taken", len(m.Metadata), MaxMetadataBytes)}
@@ -91,12 +131,15 @@ func (job *Job) key() events.ThreadKey {
 // message gives the message that the job is: the one it says, or one of its own where the
 // team can hand the conversation over. nil for a job that is none.
 func (p *plan) message(job Job) *Message {
-	if job.Continues != "" || p.config.Solo || p.config.Delegation != nil || job.Message == nil && p.config.Team.Handoff == nil {
+	if job.Continues != "" || p.config.Delegation != nil || job.Message == nil && (p.config.Solo || p.config.Team.Handoff == nil) {
 		return nil
 	}
 	var message Message
 	if job.Message != nil {
 		message = *job.Message
+	}
+	if !message.logged {
+		message.Delivery = events.DeliveryStart
 	}
 	if message.ID == "" {
 		message.ID = events.MessageID(uuid.NewString())
@@ -114,10 +157,9 @@ func (r *Run) first(th *thread.Thread, message *Message, started events.Workflow
 	var facts []events.Envelope
 	if message != nil {
 		started.MessageID = message.ID
-		facts = append(facts, envelope("", events.UserMessage{
-			Content: started.Message, MessageID: message.ID, UserID: message.UserID,
-			ChannelType: message.ChannelType, ChannelID: message.ChannelID, Metadata: message.Metadata,
-		}))
+	}
+	if message != nil && !message.logged {
+		facts = append(facts, envelope("", message.event(started.Message)))
 		if err := th.Apply(facts[0]); err != nil {
 			return nil, err
 		}
@@ -146,7 +188,11 @@ func (r *Run) route(tx *thread.Tx, message *Message) {
 	if active != nil && r.plan.sessions[active.Request.Target] == nil {
 		giveBack(tx, active, events.CompletionError, fmt.Sprintf("%s is not part of the team any more.", active.Request.Target))
 	}
-	routed := conversation.Route(state, message.ID, request, t.Handoff.Triggers())
+	var triggers []conversation.Trigger
+	if !r.plan.config.Solo {
+		triggers = t.Handoff.Triggers()
+	}
+	routed := conversation.Route(state, message.ID, request, triggers)
 	tx.Emit("", "", routed)
 	switch routed.Tier {
 	case events.TierExit:

@@ -32,6 +32,8 @@ type tenure struct {
 	run *Run
 	// driven is set while the run is driven.
 	driven bool
+	// knocked is set where somebody of this runner wanted the thread meanwhile.
+	knocked bool
 }
 
 // parking is how runs are parked.
@@ -58,6 +60,7 @@ func (g *registry) occupy(key events.ThreadKey, owner events.Owner, run *Run) er
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if t := g.tenures[key]; t != nil {
+		t.knocked = true
 		return &events.HeldError{Owner: owner, Since: t.since}
 	}
 	if g.parking != runOn {
@@ -70,18 +73,20 @@ func (g *registry) occupy(key events.ThreadKey, owner events.Owner, run *Run) er
 	return nil
 }
 
-func (g *registry) vacate(key events.ThreadKey) {
+// vacate gives the thread back, and reports whether somebody knocked.
+func (g *registry) vacate(key events.ThreadKey) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	run := g.tenures[key].run
+	t := g.tenures[key]
 	delete(g.tenures, key)
-	if run == nil {
-		return
+	if t.run == nil {
+		return t.knocked
 	}
 	if g.parking != runOn {
-		g.broken = errors.Join(g.broken, run.err)
+		g.broken = errors.Join(g.broken, t.run.err)
 	}
 	g.ending.Done()
+	return t.knocked
 }
 
 // drives notes that the run is driven from now on, or no longer. One that begins while

@@ -40,6 +40,10 @@ type Run struct {
 	begun  time.Time
 	before time.Duration
 	row    *events.BatchRow // as in the log
+	// message is the user's message that the run answers, "" for none.
+	message events.MessageID
+	// more is set behind a run whose thread may have more to do.
+	more bool
 
 	done   chan struct{}
 	result Result
@@ -233,6 +237,7 @@ func (r *Run) drive(ctx context.Context) {
 	r.runner.registry.drives(r, true)
 	detach := context.AfterFunc(ctx, r.Halt)
 	go func() {
+		defer r.goOn(ctx)
 		defer close(r.done)
 		defer detach()
 		defer unwatch()
@@ -242,7 +247,8 @@ func (r *Run) drive(ctx context.Context) {
 
 // run drives the facilitator under ctx, and what its tools have under way under work.
 func (r *Run) run(ctx, work context.Context, live *agent.Live, prompt string) {
-	defer r.release()
+	var last standing
+	defer func() { r.finish(last) }()
 	defer r.runner.registry.drives(r, false)
 	r.heed() // what was posted while nobody drove the run
 	underWay, end := context.WithCancel(context.WithoutCancel(ctx))
@@ -277,7 +283,8 @@ func (r *Run) run(ctx, work context.Context, live *agent.Live, prompt string) {
 	}
 	r.stop(nil)
 	r.work(nil)
-	r.result, r.err = r.conclude(), err
+	r.result, last = r.conclude()
+	r.err = err
 }
 
 // listen takes in what others post to the thread, and heeds it, until ctx ends.
@@ -344,12 +351,16 @@ func (r *Run) heed() {
 	}
 }
 
-func (r *Run) conclude() (result Result) {
-	_ = r.journal.Do(func(tx *thread.Tx) { result = resultOf(tx.Run) }) // fails only with the run's own error
+// conclude gives what the run came to, and where it leaves the thread.
+func (r *Run) conclude() (result Result, left standing) {
+	_ = r.journal.Do(func(tx *thread.Tx) { // fails only with the run's own error
+		result = resultOf(tx.Run)
+		left = standing{tx.Run.Status, tx.Run.Thread().Seq, len(tx.Run.Thread().Queue())}
+	})
 	if result.Run == "" {
 		result = Result{Run: r.id, Thread: r.key.Thread, Status: events.StatusRunning}
 	}
-	return result
+	return result, left
 }
 
 func resultOf(run *thread.Run) Result {

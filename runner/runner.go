@@ -166,9 +166,15 @@ func (e *InputError) Error() string { return e.Message }
 // [Runner.Start] does so too; who has things to prepare asks first. The error is an
 // [*InputError].
 func (job *Job) Check() error {
-	switch {
-	case job.Team == nil:
+	if job.Team == nil {
 		return &InputError{"no team"}
+	}
+	return job.check()
+}
+
+// check is [Job.Check] of a job that need not name a team.
+func (job *Job) check() error {
+	switch {
 	case strings.TrimSpace(job.Request) == "":
 		return &InputError{"the request is empty. Describe what you want the team to do"}
 	}
@@ -264,23 +270,37 @@ func (r *Runner) Start(ctx context.Context, job Job) (*Run, error) {
 	if err := job.Check(); err != nil {
 		return nil, err
 	}
-	plan, err := r.plan(job)
+	plan, started, err := r.prepareStart(job)
 	if err != nil {
 		return nil, err
 	}
+	return r.begin(ctx, job, plan, started)
+}
+
+// prepareStart gives the plan of a job and the first fact of its run.
+func (r *Runner) prepareStart(job Job) (*plan, events.WorkflowStarted, error) {
+	plan, err := r.plan(job)
+	if err != nil {
+		return nil, events.WorkflowStarted{}, err
+	}
 	prompt, err := plan.config.Team.Message(job.Request, job.Vars)
 	if err != nil {
-		return nil, &InputError{err.Error()}
+		return nil, events.WorkflowStarted{}, &InputError{err.Error()}
 	}
-	started := events.WorkflowStarted{
-		Message: job.Request, Team: plan.config.Team.Name, Agents: plan.cards, Layout: plan.layout,
-		Config: plan.encoded, Solo: job.Solo, Simulated: plan.simulated, BinaryVersion: r.config.Version,
-		Batch: job.Batch,
-	}
+	started := r.started(plan, job.Request)
+	started.Batch = job.Batch
 	if prompt != job.Request {
 		started.Prompt = prompt
 	}
-	return r.begin(ctx, job, plan, started)
+	return plan, started, nil
+}
+
+// started is the first fact of a run of the plan.
+func (r *Runner) started(plan *plan, request string) events.WorkflowStarted {
+	return events.WorkflowStarted{
+		Message: request, Team: plan.config.Team.Name, Agents: plan.cards, Layout: plan.layout,
+		Config: plan.encoded, Solo: plan.config.Solo, Simulated: plan.simulated, BinaryVersion: r.config.Version,
+	}
 }
 
 // Run starts a run and waits for its end: see [Runner.Start] and [Run.Wait]. Where
@@ -312,8 +332,11 @@ func (r *Runner) begin(ctx context.Context, job Job, plan *plan, started events.
 	}
 	if err == nil {
 		if current := th.Current(); current != nil && !current.Status.Over() {
-			err = &InputError{fmt.Sprintf("thread %s has a run under way: convene resume %s", key.Thread, current.ID)}
+			err = busy(th)
 		}
+	}
+	if err == nil && job.Message != nil && len(th.Queue()) > 0 {
+		err = busy(th) // the others come first
 	}
 	switch {
 	case err != nil:
@@ -326,7 +349,11 @@ func (r *Runner) begin(ctx context.Context, job Job, plan *plan, started events.
 		err = r.unknown(ctx, job)
 	}
 	if err == nil {
-		err = run.open(ctx, th, plan.message(job), started)
+		message := plan.message(job)
+		if message != nil {
+			run.message = message.ID
+		}
+		err = run.open(ctx, th, message, started)
 	}
 	if err != nil {
 		run.release()
@@ -370,13 +397,7 @@ func (r *Runner) Resume(ctx context.Context, tenant events.TenantID, id events.R
 		return nil, err
 	}
 	run.terms = terms
-	if run.plan, err = r.recall(run.id, th.Current().Started, terms.Functions); err == nil {
-		err = r.priced(run.plan, terms.Budget)
-	}
-	if err == nil {
-		err = run.reopen(th, events.RunResumed{Owner: r.config.Owner, BinaryVersion: r.config.Version})
-	}
-	if err != nil {
+	if err := run.resume(th); err != nil {
 		run.release()
 		return nil, err
 	}

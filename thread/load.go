@@ -7,6 +7,24 @@ import (
 	"github.com/convene-run/convene/events"
 )
 
+// CatchUp folds what the log has behind the state.
+func (t *Thread) CatchUp(ctx context.Context, log events.Reader) error {
+	for {
+		envs, err := log.Read(ctx, t.Key, t.Seq, loadPage)
+		if err != nil {
+			return fmt.Errorf("read thread %s: %w", t.Key.Thread, err)
+		}
+		for _, env := range envs {
+			if err := t.Apply(env); err != nil {
+				return fmt.Errorf("read thread %s: %w", t.Key.Thread, err)
+			}
+		}
+		if len(envs) < loadPage {
+			return nil
+		}
+	}
+}
+
 // loadPage is how many events [Load] reads at once: few round trips, little memory.
 const loadPage = 512
 

@@ -118,6 +118,9 @@ func (t *Thread) noteUser(env events.Envelope, e events.UserMessage) {
 	if e.Synthetic {
 		return
 	}
+	if e.MessageID != "" && t.sent[e.MessageID] == nil {
+		return // it was not taken
+	}
 	if e.MessageID != "" {
 		if _, known := t.said[e.MessageID]; known {
 			return

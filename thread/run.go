@@ -60,6 +60,8 @@ type Run struct {
 	// Returned are the handoffs that ended in this run.
 	Returned []events.HandoffID
 
+	// inputs are the requests for input, in order.
+	inputs []*Input
 	// said is what people said to the facilitator since the request.
 	said []string
 	// saw are the exchanges of earlier runs that the facilitator's conversation began with.
@@ -216,6 +218,8 @@ func (r *Run) apply(env events.Envelope) error {
 	case events.MessageRouted, events.HandoffRequested, events.HandoffAccepted, events.HandoffRejected,
 		events.HandoffExitRequested, events.HandoffReturned, events.WorkflowStateChanged:
 		return r.handOver(env)
+	case events.InputRequested:
+		return r.request(env, e)
 	case events.Warning:
 		r.warn(e)
 	case events.FacilitatorMessage, events.WorkflowFinished,
@@ -280,6 +284,9 @@ func (r *Run) converse(env events.Envelope) error {
 		return err
 	case events.ToolCallDone:
 		r.countTool(!e.Failed)
+		if input := r.Asked(e.CallID); input != nil {
+			input.Settled = true
+		}
 		if env.Dispatch == "" {
 			for _, id := range e.ShownEntries {
 				r.unsent = append(r.unsent, unsent{id, e.ModelCall})
@@ -290,6 +297,9 @@ func (r *Run) converse(env events.Envelope) error {
 		r.countTool(false)
 		return conv.callDone(events.ToolCallDone{Tool: e.Tool, Result: e.Result, Failed: true, CallRef: e.CallRef})
 	case events.UserMessage:
+		if !e.Synthetic && !r.take(env, e) {
+			return nil
+		}
 		if env.Dispatch == "" && !e.Synthetic {
 			r.said = append(r.said, e.Content)
 			conv = r.Conversation(r.Floor())

@@ -35,13 +35,18 @@ type Thread struct {
 	// accepted counts the handoffs that were; created is the time of the first event.
 	accepted int
 	created  time.Time
+	// sent are the users' messages that have an id, queue those of them that wait for a run.
+	sent  map[events.MessageID]*Sent
+	queue []*Sent
+	// inputs counts the requests for input.
+	inputs int
 }
 
 // New gives the state of a thread without events.
 func New() *Thread {
 	return &Thread{
 		callIDs: map[events.CallID]struct{}{}, sessions: map[ActorID]*Conversation{}, answered: map[events.MessageID]*Run{},
-		said: map[events.MessageID]int{}, desks: map[events.InputID]events.RunID{},
+		sent: map[events.MessageID]*Sent{}, said: map[events.MessageID]int{}, desks: map[events.InputID]events.RunID{},
 	}
 }
 
@@ -85,11 +90,17 @@ func (t *Thread) apply(env events.Envelope) error {
 		}
 		t.Runs = append(t.Runs, run)
 		if started.MessageID != "" {
-			t.answered[started.MessageID] = run
+			t.dequeue(started.MessageID, run)
 		}
 		return nil
 	}
 	run := t.Current()
+	if said, ok := env.Data.(events.UserMessage); ok && !said.Synthetic && (env.Run == "" || run != nil && env.Run == run.ID && run.Cancelled) {
+		t.enqueue(env, said) // a run that is cancelled hears nothing more
+		if env.Run == "" {
+			return nil
+		}
+	}
 	if events.Posted(env.Data) && (run == nil || run.ID != env.Run || run.Status.Over()) {
 		return nil // it came too late: the run that it is for has finished
 	}

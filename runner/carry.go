@@ -1,0 +1,132 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/google/uuid"
+
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/thread"
+)
+
+// carryOn has this process drive what a thread has to do: the run that was parked or whose
+// process died, or else the first message of its queue. The run is nil where there is nothing
+// to do, as where a run waits for input that nobody has given. While somebody else holds the
+// thread the error is an [*events.HeldError]: whoever that is carries on.
+func (r *Runner) carryOn(ctx context.Context, key events.ThreadKey, terms Terms) (*Run, error) {
+	run := &Run{runner: r, done: make(chan struct{}), terms: terms}
+	if err := run.claim(ctx, key); err != nil {
+		return nil, err
+	}
+	th, err := thread.Load(ctx, r.config.Log, key, 0)
+	driven := false
+	if err == nil {
+		driven, err = run.takeUp(ctx, th)
+	}
+	if !driven || err != nil {
+		run.release()
+		return nil, err
+	}
+	run.drive(ctx)
+	return run, nil
+}
+
+// takeUp appends the first fact of what there is to drive, and reports whether there is
+// anything.
+func (r *Run) takeUp(ctx context.Context, th *thread.Thread) (bool, error) {
+	current := th.Current()
+	switch {
+	case current == nil:
+		return false, nil
+	case !current.Status.Over():
+		if current.Status == events.StatusAwaitingInput && !ready(current) {
+			return false, nil
+		}
+		r.id, r.message = current.ID, current.Started.MessageID
+		return true, r.resume(th)
+	case len(th.Queue()) == 0:
+		return false, nil
+	}
+	return true, r.startQueued(ctx, th, th.Queue()[0])
+}
+
+// ready reports whether a run that waits for input can go on: it was given some, or is not to
+// wait any longer.
+func ready(run *thread.Run) bool {
+	return run.Answered() || run.CancelRequested != nil || left(run)
+}
+
+// resume takes up the current run of the thread.
+func (r *Run) resume(th *thread.Thread) (err error) {
+	if r.plan, err = r.runner.recall(r.id, th.Current().Started, r.terms.Functions); err != nil {
+		return err
+	}
+	if err := r.runner.priced(r.plan, r.terms.Budget); err != nil {
+		return err
+	}
+	return r.reopen(th, events.RunResumed{Owner: r.runner.config.Owner, BinaryVersion: r.runner.config.Version})
+}
+
+// startQueued begins the run of a message that waits.
+func (r *Run) startQueued(ctx context.Context, th *thread.Thread, m *thread.Sent) error {
+	before := th.Current()
+	plan, started, err := r.runner.again(before, m.Content, r.terms.Functions)
+	if err != nil {
+		return err
+	}
+	id, err := uuid.NewV7()
+	if err != nil {
+		return err
+	}
+	r.id, r.plan, r.message = events.RunID(id.String()), plan, m.MessageID
+	started.Follows = before.ID
+	return r.open(ctx, th, queued(m.UserMessage), started)
+}
+
+// again gives the plan of a run that the team of an earlier one answers, and its first fact.
+// The team's request template is for whoever names the team: this is what the user says next.
+func (r *Runner) again(before *thread.Run, said string, functions Functions) (*plan, events.WorkflowStarted, error) {
+	p, err := r.recall(before.ID, before.Started, functions)
+	if err != nil {
+		return nil, events.WorkflowStarted{}, err
+	}
+	if p.config.Delegation != nil {
+		p.config.Delegation = nil
+		if p.encoded, err = json.Marshal(p.config); err != nil {
+			return nil, events.WorkflowStarted{}, err
+		}
+	}
+	return p, r.started(p, said), nil
+}
+
+// standing is where a run leaves its thread. The zero standing is that of a log that failed.
+type standing struct {
+	status events.Status
+	seq    events.Seq
+	queued int
+}
+
+// finish releases the thread behind a run, and notes whether it has to be looked at again:
+// somebody who sent a message meanwhile found it held.
+func (r *Run) finish(last standing) {
+	_ = r.runner.config.Log.Release(context.Background(), r.key, r.epoch) // the claim dies with the process at the latest
+	tip, err := r.runner.config.Log.Last(context.Background(), r.key)
+	knocked := r.runner.registry.vacate(r.key)
+	news := knocked || err == nil && tip.Seq > last.seq
+	switch {
+	case last.status.Over():
+		r.more = news || last.queued > 0
+	case last.status == events.StatusAwaitingInput:
+		r.more = news
+	}
+}
+
+// goOn carries on behind a run that has ended, or that was given its answer while it was being
+// parked.
+func (r *Run) goOn(ctx context.Context) {
+	if r.more && ctx.Err() == nil {
+		// What fails here waits in the log; the next message, or a resume, says why.
+		_, _ = r.runner.carryOn(ctx, r.key, r.terms)
+	}
+}

@@ -1,0 +1,306 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/chars"
+	"github.com/convene-run/convene/thread"
+)
+
+// MaxQueued is how many messages of a thread wait for their turn at most.
+const MaxQueued = thread.MaxQueued
+
+// Errors of [Runner.Send]. The message was not taken.
+var (
+	// ErrBusy is for a message that was to start a run, and nothing else, in a thread that
+	// has one under way or messages that wait.
+	ErrBusy = errors.New("the thread has a run under way or messages that wait for theirs")
+	// ErrQueueFull is for a message behind [MaxQueued] others.
+	ErrQueueFull = fmt.Errorf("%d messages wait in this thread already: send it again when some of them have been answered", MaxQueued)
+	// ErrNothingAsked is for an answer that no open request for input wants.
+	ErrNothingAsked = errors.New("nothing was asked that this could answer")
+)
+
+// Receipt says what became of a message.
+type Receipt struct {
+	Message  events.MessageID
+	Delivery events.Delivery
+	// RunID is the run that takes the message, "" while it is queued.
+	RunID events.RunID
+	// Run is the run of the thread that this process took up for the message: the one that
+	// takes it or, where it is queued, the one before it. nil where another process drives
+	// the thread, or this one did already.
+	Run *Run
+	// Place is the message's place in the queue, from 1; 0 if it is not queued.
+	Place int
+	// Duplicate is set where the thread had a message of this id already: nothing was
+	// done.
+	Duplicate bool
+	// Stalled is why this process cannot drive the run that is to take the message, nil if
+	// it can. The message is in the log and waits.
+	Stalled error
+}
+
+// Send takes a user's message in a thread. It returns once the message is durable, whatever
+// becomes of it: see [Message.Delivery]. The thread may be new. Where Job.Team is nil the
+// team is that of the thread's newest run, as its log has it; a message that is queued is
+// answered by that team in any case.
+//
+// A run that was parked, or whose process died, is taken up first. Whoever drives the
+// thread answers what is queued, in order: this process, until ctx ends, if it can claim it.
+//
+// The error is an [*InputError], [ErrBusy], [ErrQueueFull], [ErrNothingAsked], one of the
+// resolver's or the log's; the thread does not have the message then, unless the log's error
+// leaves that open. The same message can be sent again: it counts once.
+func (r *Runner) Send(ctx context.Context, job Job) (Receipt, error) {
+	message := Message{}
+	if job.Message != nil {
+		message = *job.Message
+	}
+	if message.ID == "" {
+		message.ID = events.MessageID(uuid.NewString())
+	}
+	if message.InputID != "" && message.Delivery == "" {
+		message.Delivery = events.DeliveryAnswer
+	}
+	job.Message = &message
+	if err := job.checkSent(); err != nil {
+		return Receipt{}, err
+	}
+	s := &sending{runner: r, job: job, message: message}
+	for range maxConflicts {
+		receipt, err := s.try(ctx)
+		if !errors.Is(err, errOvertaken) {
+			return receipt, err
+		}
+		if err := s.pause(ctx); err != nil {
+			return Receipt{}, err
+		}
+	}
+	return Receipt{}, fmt.Errorf("send to thread %s: %w", job.Thread, ErrBusy)
+}
+
+// errOvertaken is for a decision about a message that the thread has left behind.
+var errOvertaken = errors.New("the thread has gone on meanwhile")
+
+func (job *Job) checkSent() error {
+	if job.Continues != "" || job.Batch != nil {
+		return &InputError{"a message neither continues a run nor is a batch's"}
+	}
+	if job.Team == nil && len(job.Vars) > 0 {
+		return &InputError{"vars fill the request template of a team: name the team"}
+	}
+	return job.check()
+}
+
+// sending is one message on its way.
+type sending struct {
+	runner  *Runner
+	job     Job
+	message Message
+}
+
+// overtakenPause is how long a message waits for a thread that is just being claimed, and
+// has no event to post behind.
+const overtakenPause = 20 * time.Millisecond
+
+func (s *sending) pause(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(overtakenPause):
+		return nil
+	}
+}
+
+// try decides what the thread as it is now does with the message, and has it do so.
+func (s *sending) try(ctx context.Context) (Receipt, error) {
+	th, err := thread.Load(ctx, s.runner.config.Log, s.job.key(), 0)
+	if err != nil {
+		return Receipt{}, err
+	}
+	if known := th.Sent(s.message.ID); known != nil {
+		receipt := receiptOf(th, known)
+		receipt.Duplicate = true
+		s.carryOn(ctx, &receipt)
+		return receipt, nil
+	}
+	delivery, err := s.deliver(th)
+	if err != nil {
+		return Receipt{}, err
+	}
+	switch delivery {
+	case events.DeliveryStart:
+		return s.start(ctx, th)
+	case events.DeliveryQueue:
+		return s.post(ctx, th, "")
+	}
+	return s.post(ctx, th, th.Current().ID)
+}
+
+// receiptOf says where a message of the thread stands.
+func receiptOf(th *thread.Thread, m *thread.Sent) Receipt {
+	receipt := Receipt{Message: m.MessageID, Delivery: m.Delivery, Place: th.Place(m.MessageID)}
+	if receipt.Delivery == "" {
+		receipt.Delivery = events.DeliveryStart // of before there were others
+	}
+	if m.Run != nil && receipt.Place == 0 {
+		receipt.RunID = m.Run.ID
+	}
+	return receipt
+}
+
+// deliver decides what is done with the message.
+func (s *sending) deliver(th *thread.Thread) (events.Delivery, error) {
+	quiet := th.Quiet()
+	switch s.message.Delivery {
+	case events.DeliveryStart:
+		if !quiet {
+			return "", busy(th)
+		}
+		return events.DeliveryStart, nil
+	case events.DeliveryAnswer:
+		return events.DeliveryAnswer, s.answers(th)
+	case events.DeliverySteer:
+		if current := th.Current(); current != nil && !current.Status.Over() {
+			return events.DeliverySteer, nil
+		}
+	case "":
+		if open := th.Inputs(); len(open) == 1 {
+			s.message.InputID = open[0].InputID
+			return events.DeliveryAnswer, nil
+		}
+	}
+	if quiet {
+		return events.DeliveryStart, nil
+	}
+	if len(th.Queue()) >= MaxQueued {
+		return "", ErrQueueFull
+	}
+	return events.DeliveryQueue, nil
+}
+
+// busyError says what keeps a message from starting a run.
+type busyError struct{ InputError }
+
+func (e *busyError) Unwrap() error { return &e.InputError }
+
+func (e *busyError) Is(target error) bool { return target == ErrBusy }
+
+func busy(th *thread.Thread) error {
+	if current := th.Current(); current != nil && !current.Status.Over() {
+		return &busyError{InputError{fmt.Sprintf("thread %s has a run under way: convene resume %s", th.Key.Thread, current.ID)}}
+	}
+	return &busyError{InputError{fmt.Sprintf("thread %s has messages that wait for their turn", th.Key.Thread)}}
+}
+
+// answers finds the input that the message answers.
+func (s *sending) answers(th *thread.Thread) error {
+	open := th.Inputs()
+	if s.message.InputID == "" && len(open) == 1 {
+		s.message.InputID = open[0].InputID
+	}
+	if slices.ContainsFunc(open, func(i *thread.Input) bool { return i.InputID == s.message.InputID }) {
+		return nil
+	}
+	if len(open) == 0 {
+		return fmt.Errorf("%w: no request for input is open in thread %s; send it as an ordinary message", ErrNothingAsked, s.job.Thread)
+	}
+	var asked []string
+	for _, input := range open {
+		asked = append(asked, fmt.Sprintf("%s (%s)", input.InputID, chars.Clip(strings.Join(strings.Fields(input.Question), " "), 80)))
+	}
+	return fmt.Errorf("%w: name the input that it answers: %s", ErrNothingAsked, strings.Join(asked, ", "))
+}
+
+// start begins the run of the message.
+func (s *sending) start(ctx context.Context, th *thread.Thread) (Receipt, error) {
+	plan, started, err := s.prepare(th)
+	if err != nil {
+		return Receipt{}, err
+	}
+	run, err := s.runner.begin(ctx, s.job, plan, started)
+	var answered *AnsweredError
+	if errors.Is(err, events.ErrHeld) || errors.Is(err, ErrBusy) || errors.As(err, &answered) {
+		return Receipt{}, errOvertaken
+	}
+	if err != nil {
+		return Receipt{}, err
+	}
+	return Receipt{Message: s.message.ID, Delivery: events.DeliveryStart, RunID: run.id, Run: run}, nil
+}
+
+// prepare gives the plan of a run that the message starts, and its first fact.
+func (s *sending) prepare(th *thread.Thread) (*plan, events.WorkflowStarted, error) {
+	if s.job.Team != nil {
+		return s.runner.prepareStart(s.job)
+	}
+	if th.Current() == nil {
+		return nil, events.WorkflowStarted{}, &InputError{fmt.Sprintf("thread %s is new: name the team that is to answer", s.job.Thread)}
+	}
+	return s.runner.again(th.Current(), s.job.Request, s.job.Functions)
+}
+
+// post puts the message into the log, for the run with the id or for the queue.
+func (s *sending) post(ctx context.Context, th *thread.Thread, run events.RunID) (Receipt, error) {
+	if run == "" && len(s.job.Vars) > 0 {
+		return Receipt{}, &InputError{"a message with vars cannot be queued: they are not kept"}
+	}
+	message := s.message
+	switch {
+	case run == "":
+		message.Delivery = events.DeliveryQueue
+	case message.InputID != "":
+		message.Delivery = events.DeliveryAnswer
+	default:
+		message.Delivery = events.DeliverySteer
+	}
+	_, err := s.runner.config.Log.Post(ctx, s.job.key(), events.Envelope{Run: run, Data: message.event(s.job.Request)})
+	if errors.Is(err, events.ErrRunOver) || errors.Is(err, events.ErrNotFound) {
+		return Receipt{}, errOvertaken
+	}
+	if err != nil {
+		return Receipt{}, err
+	}
+	receipt, err := s.taken(ctx, th, message.Delivery)
+	if err == nil {
+		s.carryOn(ctx, &receipt)
+	}
+	return receipt, err
+}
+
+// taken finds out what became of a message that was posted: others may have come before it.
+func (s *sending) taken(ctx context.Context, th *thread.Thread, delivery events.Delivery) (Receipt, error) {
+	ctx = context.WithoutCancel(ctx) // it is in the log, and who sent it is told
+	if err := th.CatchUp(ctx, s.runner.config.Log); err != nil {
+		return Receipt{Message: s.message.ID, Delivery: delivery, Stalled: err}, nil
+	}
+	m := th.Sent(s.message.ID)
+	switch {
+	case m != nil:
+		return receiptOf(th, m), nil
+	case delivery == events.DeliveryAnswer:
+		return Receipt{}, fmt.Errorf("%w: somebody else has answered %s", ErrNothingAsked, s.message.InputID)
+	}
+	return Receipt{}, ErrQueueFull
+}
+
+// carryOn has this process drive the thread if nobody does.
+func (s *sending) carryOn(ctx context.Context, receipt *Receipt) {
+	terms := Terms{Priority: s.job.Priority, Functions: s.job.Functions, Budget: s.job.Budget, MaxWait: s.job.MaxWait}
+	run, err := s.runner.carryOn(ctx, s.job.key(), terms)
+	if err != nil && !errors.Is(err, events.ErrHeld) {
+		receipt.Stalled = err
+	}
+	if receipt.Run = run; run != nil && run.message == receipt.Message {
+		receipt.RunID, receipt.Place = run.id, 0
+	}
+}
