@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -130,45 +131,48 @@ func missing(run *thread.Run) (problems []string) {
 // Proves R22, R71: what failed within a model call is in the log, attempt by attempt,
 // so that a year later it can still be told what the time was spent on.
 func TestFailedAttemptsAreRecorded(t *testing.T) {
-	t.Parallel()
-	faults, err := sim.ParseFaults("503=8%,429=4%,cut=8%,retry-after=50ms")
-	require.NoError(t, err)
-	r, served, log := overHTTP(t, sim.Options{Seed: 19, FirstToken: 5 * time.Millisecond, Faults: faults})
-	run, err := r.Start(t.Context(), runner.Job{Request: "Plan two days in Kyoto", Team: builtin(t, "trip")})
-	require.NoError(t, err)
-	result, err := run.Wait()
-	require.NoError(t, err)
-	require.Equal(t, events.StatusCompleted, result.Status, result.Reason)
-	envs, err := log.Read(t.Context(), run.Key(), 0, 0)
-	require.NoError(t, err)
-	kinds, recorded := map[string]int{}, 0
-	for _, env := range envs {
-		e, ok := env.Data.(events.ModelCalled)
-		if !ok || e.Interrupted {
-			continue
-		}
-		require.Len(t, e.Retries, e.Attempts-1, "call %s", e.ID)
-		at, waited := int64(0), int64(0)
-		for i, a := range e.Retries {
-			if i == 0 {
-				waited = a.StartMS
+	synctest.Test(t, func(t *testing.T) {
+		faults, err := sim.ParseFaults("503=8%,429=4%,cut=8%,retry-after=50ms")
+		require.NoError(t, err)
+		served, log := sim.NewServer(sim.Options{Seed: 19, FirstToken: 5 * time.Millisecond, Faults: faults}), events.NewMemory()
+		r, err := runner.New(runner.Config{Log: log, Models: endpointModels{inMemory(t, served, llm.LimiterConfig{})}})
+		require.NoError(t, err)
+		run, err := r.Start(t.Context(), runner.Job{Request: "Plan two days in Kyoto", Team: builtin(t, "trip")})
+		require.NoError(t, err)
+		result, err := run.Wait()
+		require.NoError(t, err)
+		require.Equal(t, events.StatusCompleted, result.Status, result.Reason)
+		envs, err := log.Read(t.Context(), run.Key(), 0, 0)
+		require.NoError(t, err)
+		kinds, recorded := map[string]int{}, 0
+		for _, env := range envs {
+			e, ok := env.Data.(events.ModelCalled)
+			if !ok || e.Interrupted {
+				continue
 			}
-			waited += a.WaitMS
-			recorded++
-			kinds[fmt.Sprint(a.Error, " ", a.Status)]++
-			require.GreaterOrEqual(t, a.StartMS, at, "call %s: in order", e.ID)
-			require.NotEmpty(t, a.Message)
-			require.Equal(t, "sim", a.Model)
-			at = a.StartMS + a.RanMS + a.WaitMS
+			require.Len(t, e.Retries, e.Attempts-1, "call %s", e.ID)
+			at, waited := int64(0), int64(0)
+			for i, a := range e.Retries {
+				if i == 0 {
+					waited = a.StartMS
+				}
+				waited += a.WaitMS
+				recorded++
+				kinds[fmt.Sprint(a.Error, " ", a.Status)]++
+				require.GreaterOrEqual(t, a.StartMS, at, "call %s: in order", e.ID)
+				require.NotEmpty(t, a.Message)
+				require.Equal(t, "sim", a.Model)
+				at = a.StartMS + a.RanMS + a.WaitMS
+			}
+			if e.Attempts > 1 {
+				require.GreaterOrEqual(t, waited+int64(3*e.Attempts), e.QueuedMS+e.RetriedMS, "call %s: no wait is missing, but for rounding", e.ID)
+			}
 		}
-		if e.Attempts > 1 {
-			require.GreaterOrEqual(t, waited+int64(3*e.Attempts), e.QueuedMS+e.RetriedMS, "call %s: no wait is missing, but for rounding", e.ID)
-		}
-	}
-	require.Positive(t, recorded)
-	require.Positive(t, kinds["server 503"], "%v of %+v", kinds, served.Report().Faults)
-	require.Positive(t, kinds["rate_limited 429"], "%v", kinds)
-	require.Positive(t, kinds["broken_stream 0"], "%v", kinds)
+		require.Positive(t, recorded)
+		require.Positive(t, kinds["server 503"], "%v of %+v", kinds, served.Report().Faults)
+		require.Positive(t, kinds["rate_limited 429"], "%v", kinds)
+		require.Positive(t, kinds["broken_stream 0"], "%v", kinds)
+	})
 }
 
 // routed resolves each model to the endpoint of its name, all others to that of "".
@@ -182,39 +186,33 @@ func (m routed) Resolve(specs ...string) (llm.Route, error) {
 	return llm.Route{{Endpoint: endpoint, Model: "sim"}}, nil
 }
 
-// simulated is an endpoint over real HTTP whose calls all fail so.
+// simulated is an endpoint over HTTP, in a bubble, whose calls all fail so.
 func simulated(t testing.TB, faults string) *llm.Endpoint {
 	t.Helper()
 	parsed, err := sim.ParseFaults(faults)
 	require.NoError(t, err)
-	server := httptest.NewServer(sim.NewServer(sim.Options{Seed: 19, FirstToken: 5 * time.Millisecond, Faults: parsed}))
-	t.Cleanup(server.Close)
-	return &llm.Endpoint{Name: "sim", Simulated: true, Client: openai.New(openai.Config{Config: wire.Config{Provider: "sim", BaseURL: server.URL + "/v1"}})}
+	return inMemory(t, sim.NewServer(sim.Options{Seed: 19, FirstToken: 5 * time.Millisecond, Faults: parsed}), llm.LimiterConfig{})
 }
 
-// refusing is an endpoint over real HTTP that answers every call with 503, twice, and then
+// refusing is an endpoint over HTTP, in a bubble, that answers every call with 503, twice, and then
 // refuses the request.
 func refusing(t testing.TB) *llm.Endpoint {
 	t.Helper()
 	var asked atomic.Int64
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	return inMemory(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		status := http.StatusServiceUnavailable
 		if asked.Add(1)%3 == 0 {
 			status = http.StatusBadRequest
 		}
 		w.WriteHeader(status)
 		_, _ = fmt.Fprint(w, `{"error":{"message":"no"}}`)
-	}))
-	t.Cleanup(server.Close)
-	return &llm.Endpoint{Name: "sim", Simulated: true, Client: openai.New(openai.Config{Config: wire.Config{Provider: "sim", BaseURL: server.URL + "/v1"}})}
+	}), llm.LimiterConfig{})
 }
 
 // Proves R22, R71: what was tried in a call that failed for good is in the log too,
 // with what ended its agent.
 func TestAttemptsOfLostCallsAreRecorded(t *testing.T) {
-	t.Parallel()
 	play := func(t *testing.T, broken *llm.Endpoint, change func(*team.Team), look func(*runner.Run)) ([]events.Envelope, runner.Result) {
-		t.Parallel()
 		log := events.NewMemory()
 		r, err := runner.New(runner.Config{Log: log, Models: routed{"": simulated(t, ""), "broken": broken}})
 		require.NoError(t, err)
@@ -249,58 +247,64 @@ func TestAttemptsOfLostCallsAreRecorded(t *testing.T) {
 		}
 	}
 	t.Run("specialist", func(t *testing.T) {
-		envs, result := play(t, refusing(t), specialist, nothing)
-		require.Equal(t, events.StatusDegraded, result.Status)
-		failed := 0
-		for _, env := range envs {
-			require.NotEqual(t, events.KindError, env.Data.Kind())
-			e, ok := env.Data.(events.AgentFinished)
-			if !ok {
-				continue
+		synctest.Test(t, func(t *testing.T) {
+			envs, result := play(t, refusing(t), specialist, nothing)
+			require.Equal(t, events.StatusDegraded, result.Status)
+			failed := 0
+			for _, env := range envs {
+				require.NotEqual(t, events.KindError, env.Data.Kind())
+				e, ok := env.Data.(events.AgentFinished)
+				if !ok {
+					continue
+				}
+				if e.Status == events.OutcomeOK {
+					require.Zero(t, e.FailedCall)
+					continue
+				}
+				failed++
+				require.Equal(t, events.ModelCallID(env.Dispatch)+".1", e.ModelCall)
+				check(t, e.FailedCall, 3)
 			}
-			if e.Status == events.OutcomeOK {
-				require.Zero(t, e.FailedCall)
-				continue
-			}
-			failed++
-			require.Equal(t, events.ModelCallID(env.Dispatch)+".1", e.ModelCall)
-			check(t, e.FailedCall, 3)
-		}
-		require.Positive(t, failed)
+			require.Positive(t, failed)
+		})
 	})
 	t.Run("facilitator", func(t *testing.T) {
-		envs, result := play(t, refusing(t), func(tm *team.Team) { tm.Facilitator.Model = "broken" }, nothing)
-		require.Equal(t, events.StatusFailed, result.Status)
-		require.Equal(t, events.ModelCallID("f.1"), result.Failure.ModelCall)
-		check(t, result.Failure.FailedCall, 3)
-		for _, env := range envs {
-			require.NotEqual(t, events.KindModelCalled, env.Data.Kind())
-		}
+		synctest.Test(t, func(t *testing.T) {
+			envs, result := play(t, refusing(t), func(tm *team.Team) { tm.Facilitator.Model = "broken" }, nothing)
+			require.Equal(t, events.StatusFailed, result.Status)
+			require.Equal(t, events.ModelCallID("f.1"), result.Failure.ModelCall)
+			check(t, result.Failure.FailedCall, 3)
+			for _, env := range envs {
+				require.NotEqual(t, events.KindModelCalled, env.Data.Kind())
+			}
+		})
 	})
 	t.Run("cancelled in an attempt", func(t *testing.T) {
-		envs, result := play(t, simulated(t, "stall=100%:1m"), specialist, func(run *runner.Run) {
-			require.Eventually(t, func() bool {
-				for _, live := range run.Live() {
-					if live.State().Phase == agent.PhaseWaiting && live.Agent == builtin(t, "trip").Specialists[0].ID {
-						return true
+		synctest.Test(t, func(t *testing.T) {
+			envs, result := play(t, simulated(t, "stall=100%:1m"), specialist, func(run *runner.Run) {
+				require.Eventually(t, func() bool {
+					for _, live := range run.Live() {
+						if live.State().Phase == agent.PhaseWaiting && live.Agent == builtin(t, "trip").Specialists[0].ID {
+							return true
+						}
 					}
+					return false
+				}, time.Minute, time.Millisecond)
+				require.NoError(t, run.Cancel("enough"))
+			})
+			require.Equal(t, events.StatusCancelled, result.Status)
+			stopped := 0
+			for _, env := range envs {
+				e, ok := env.Data.(events.AgentFinished)
+				if !ok || e.Agent != builtin(t, "trip").Specialists[0].ID {
+					continue
 				}
-				return false
-			}, time.Minute, time.Millisecond)
-			require.NoError(t, run.Cancel("enough"))
-		})
-		require.Equal(t, events.StatusCancelled, result.Status)
-		stopped := 0
-		for _, env := range envs {
-			e, ok := env.Data.(events.AgentFinished)
-			if !ok || e.Agent != builtin(t, "trip").Specialists[0].ID {
-				continue
+				require.Equal(t, events.OutcomeCancelled, e.Status)
+				require.Len(t, e.Attempts, 1)
+				require.Equal(t, "stopped", e.Attempts[0].Error)
+				stopped++
 			}
-			require.Equal(t, events.OutcomeCancelled, e.Status)
-			require.Len(t, e.Attempts, 1)
-			require.Equal(t, "stopped", e.Attempts[0].Error)
-			stopped++
-		}
-		require.Equal(t, 1, stopped)
+			require.Equal(t, 1, stopped)
+		})
 	})
 }
