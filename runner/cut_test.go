@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,8 +17,6 @@ import (
 	"github.com/convene-run/convene/internal/race"
 	"github.com/convene-run/convene/internal/sim"
 	"github.com/convene-run/convene/llm"
-	"github.com/convene-run/convene/llm/openai"
-	"github.com/convene-run/convene/llm/wire"
 	"github.com/convene-run/convene/runner"
 )
 
@@ -32,7 +29,7 @@ func TestCutTurnsAreMadeWhole(t *testing.T) {
 		for _, early := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s early=%v", rate, early), func(t *testing.T) {
 				t.Parallel()
-				cutRuns(t, rate, early, max(2, runs/share))
+				synctest.Test(t, func(t *testing.T) { cutRuns(t, rate, early, max(2, runs/share)) })
 			})
 		}
 	}
@@ -44,17 +41,12 @@ func cutRuns(t *testing.T, rate string, early bool, runs int) {
 	served := sim.NewServer(sim.Options{
 		Seed: 3, Behaviour: sim.BehaveOnce, EarlyDispatch: early, FirstToken: time.Millisecond, Faults: faults,
 	})
-	server := httptest.NewServer(served)
-	t.Cleanup(server.Close)
 	log := events.NewMemory()
 	r, err := runner.New(runner.Config{
 		Log: log,
 		// Of two calls in five that fail, one in 1,500 fails eight times in a row.
 		Caller: &llm.Caller{MaxAttempts: 30},
-		Models: endpointModels{&llm.Endpoint{
-			Name:   "sim",
-			Client: openai.New(openai.Config{Config: wire.Config{Provider: "sim", BaseURL: server.URL + "/v1", IdleTimeout: time.Minute}}),
-		}},
+		Models: endpointModels{inMemory(t, served, llm.LimiterConfig{})},
 	})
 	require.NoError(t, err)
 	job := runner.Job{Request: "Plan two days in Kyoto", Team: builtin(t, "trip")}

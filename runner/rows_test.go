@@ -243,10 +243,13 @@ func TestDispatchInCircles(t *testing.T) {
 	require.Contains(t, results[2], "dispatched 2 times")
 	require.Contains(t, results[2], "change the plan")
 
-	busy := play(t, llmtest.Script(t, ordinary()[1], llmtest.Agent(boss,
-		llmtest.Calls("", create("alpha")), llmtest.Calls("", dispatch("alpha", 1), dispatch("alpha", 1)), llmtest.Says("Done"))), pair())
-	busy.completed(t)
-	require.Contains(t, strings.Join(busy.results("call_alpha"), "\n"), "task 1 is being worked on in dispatch d1")
+	synctest.Test(t, func(t *testing.T) {
+		busy := play(t, llmtest.Script(t,
+			llmtest.Agent(boss, llmtest.Calls("", create("alpha")), llmtest.Calls("", dispatch("alpha", 1), dispatch("alpha", 1)), llmtest.Says("Done")),
+			llmtest.Agent(alpha, llmtest.Calls("", write("a", "A"), complete(1)).After(time.Second), llmtest.Says("Did it"))), pair())
+		busy.completed(t)
+		require.Contains(t, strings.Join(busy.results("call_alpha"), "\n"), "task 1 is being worked on in dispatch d1")
+	})
 }
 
 // Only entries that the facilitator has read are replaced.
