@@ -186,6 +186,9 @@ type RunQuery struct {
 	// Search is matched against request and answer, and the id of a batch's row, without
 	// regard to case.
 	Search string
+	// Threads lists threads: only the newest run of each, as the ids sort, those of batches'
+	// rows aside. The other fields narrow these runs.
+	Threads bool
 	// OldestFirst turns the order of the listing round: a batch's rows come as they
 	// stand in its input.
 	OldestFirst bool

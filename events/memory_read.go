@@ -152,8 +152,9 @@ func (m *Memory) Runs(ctx context.Context, query RunQuery) ([]RunSummary, error)
 	var found []RunSummary
 	search := strings.ToLower(query.Search)
 	for _, thread := range m.threads {
+		newest := newestOf(thread.runs)
 		for _, run := range thread.runs {
-			if query.matches(run, search) {
+			if query.matches(run, search) && (!query.Threads || run.Run == newest && run.Batch == nil) {
 				found = append(found, *run)
 			}
 		}
@@ -165,6 +166,14 @@ func (m *Memory) Runs(ctx context.Context, query RunQuery) ([]RunSummary, error)
 		return cmp.Compare(b.Run, a.Run)
 	})
 	return firstOf(found, query.Limit), nil
+}
+
+// newestOf gives the run whose id sorts last, "" of none.
+func newestOf(runs []*RunSummary) (newest RunID) {
+	for _, run := range runs {
+		newest = max(newest, run.Run)
+	}
+	return newest
 }
 
 // firstOf cuts a listing to its limit.

@@ -2,6 +2,7 @@ package events
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/convene-run/convene/internal/chars"
@@ -38,10 +39,23 @@ type RunSummary struct {
 	Usage         Usage    `json:"usage"`
 	CostUSD       *float64 `json:"cost_usd"`
 	ModelCalls    int      `json:"model_calls"`
+	// Asks are the requests for input that nobody has answered, in order.
+	Asks []Ask `json:"asks,omitempty"`
 	// FirstSeq and LastSeq are the run's stretch of its thread.
 	FirstSeq Seq `json:"first_seq"`
 	LastSeq  Seq `json:"last_seq"`
 }
+
+// Ask is an [InputRequested] as a listing shows it.
+type Ask struct {
+	InputID InputID   `json:"input_id"`
+	For     InputKind `json:"kind"`
+	// Question is cut to 500 characters.
+	Question string `json:"question"`
+}
+
+// askChars bounds [Ask.Question]: enough to know what is wanted.
+const askChars = 500
 
 // summaryTextChars bounds the texts of a [RunSummary]: enough to recognise a run
 // and to search in, little enough to list thousands.
@@ -83,10 +97,26 @@ func (s *RunSummary) Apply(env Envelope) error {
 		}
 	case RunResumed:
 		s.Status, s.Reason = StatusRunning, ""
+	case InputRequested:
+		question, _ := chars.Cut(e.Question, askChars)
+		s.Asks = append(s.Asks[:len(s.Asks):len(s.Asks)], Ask{e.InputID, e.For, question})
+	case UserMessage:
+		s.answered(e.InputID)
 	case WorkflowFinished:
+		s.Asks = nil
 		s.Status, s.Reason, s.Limit, s.DrivenMS = e.Status, e.Reason, e.Limit, e.DrivenMS
 	}
 	return nil
+}
+
+// answered takes a request for input off the list, if it is on it.
+func (s *RunSummary) answered(id InputID) {
+	if slices.ContainsFunc(s.Asks, func(a Ask) bool { return a.InputID == id }) {
+		s.Asks = slices.DeleteFunc(slices.Clone(s.Asks), func(a Ask) bool { return a.InputID == id })
+	}
+	if len(s.Asks) == 0 {
+		s.Asks = nil
+	}
 }
 
 func (s *RunSummary) start(env Envelope, e WorkflowStarted) {

@@ -3,6 +3,7 @@ package eventstest
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -126,6 +127,66 @@ func testRuns(t *testing.T, f *fixture) {
 		}
 		require.Equal(t, want, got, name)
 	}
+}
+
+// A listing of threads has each once, by the run that is the newest, and no row of a batch.
+func testThreads(t *testing.T, f *fixture) {
+	var newest []events.RunID
+	for _, requests := range [][]string{{"one", "two", "three"}, {"four"}, {"five", "six"}} {
+		w := f.claim(newKey())
+		for i, request := range requests {
+			w.run = newRun()
+			w.add(events.WorkflowStarted{Message: request})
+			if i < len(requests)-1 {
+				w.add(events.WorkflowFinished{Status: events.StatusCompleted})
+			}
+		}
+		newest = append(newest, w.run)
+	}
+	row := f.claim(newKey())
+	row.add(events.WorkflowStarted{Message: "a row", Batch: &events.BatchRow{Batch: "b", Row: "1"}})
+	for name, check := range map[string]struct {
+		query events.RunQuery
+		want  []events.RunID
+	}{
+		"newest first":                {events.RunQuery{Threads: true}, []events.RunID{newest[2], newest[1], newest[0]}},
+		"of a tenant":                 {events.RunQuery{Threads: true, Tenant: events.LocalTenant, Limit: 2}, []events.RunID{newest[2], newest[1]}},
+		"behind another":              {events.RunQuery{Threads: true, Before: newest[1]}, []events.RunID{newest[0]}},
+		"status of the newest run":    {events.RunQuery{Threads: true, Status: []events.Status{events.StatusCompleted}}, nil},
+		"earlier runs are not looked": {events.RunQuery{Threads: true, Search: "one"}, nil},
+		"search in the newest run":    {events.RunQuery{Threads: true, Search: "three"}, []events.RunID{newest[0]}},
+	} {
+		runs, err := f.Runs(f.ctx, check.query)
+		require.NoError(t, err, name)
+		var got []events.RunID
+		for _, run := range runs {
+			got = append(got, run.Run)
+		}
+		require.Equal(t, check.want, got, name)
+	}
+}
+
+// A run that waits for input says so in a listing, until it is answered or over.
+func testAsks(t *testing.T, f *fixture) {
+	w := f.begin()
+	asks := func() []events.Ask {
+		run, err := f.FindRun(f.ctx, w.key.Tenant, string(w.run))
+		require.NoError(t, err)
+		require.Equal(t, rebuild(t, f.all(w.key), w.run), run)
+		return run.Asks
+	}
+	require.Empty(t, asks())
+	w.add(events.InputRequested{InputID: "i1", For: events.InputQuestion, Question: strings.Repeat("ä", 600)},
+		events.InputRequested{InputID: "i2", For: events.InputHuman, Question: "Anybody?"}, events.RunSuspended{AwaitingInput: true})
+	require.Equal(t, []events.Ask{
+		{InputID: "i1", For: events.InputQuestion, Question: strings.Repeat("ä", 500)}, {InputID: "i2", For: events.InputHuman, Question: "Anybody?"},
+	}, asks())
+	_, err := f.Post(f.ctx, w.key, events.Envelope{Run: w.run, Data: events.UserMessage{Content: "42", MessageID: "m", InputID: "i1", Delivery: events.DeliveryAnswer}})
+	require.NoError(t, err)
+	w.last++
+	require.Equal(t, []events.Ask{{InputID: "i2", For: events.InputHuman, Question: "Anybody?"}}, asks())
+	w.add(events.RunResumed{}, events.WorkflowFinished{Status: events.StatusCancelled})
+	require.Empty(t, asks())
 }
 
 func testRunsPage(t *testing.T, f *fixture) {

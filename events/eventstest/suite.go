@@ -54,6 +54,8 @@ func Run(t *testing.T, open Open) {
 		"summaries are folds over the events":       testSummaries,
 		"runs are listed and searched":              testRuns,
 		"runs page":                                 testRunsPage,
+		"threads are listed by their newest runs":   testThreads,
+		"a listing says what is waited for":         testAsks,
 		"runs are found by prefix":                  testFindRun,
 		"several runs in one thread":                testRunsOfThread,
 		"batches are folds over the events":         testBatchSummaries,

@@ -53,6 +53,10 @@ func runsQuery(query events.RunQuery) (sql string, args []any) {
 	case query.Thread != "":
 		l.narrow("thread_no IN (SELECT thread_no FROM threads WHERE thread = ?)", string(query.Thread))
 	}
+	if query.Threads {
+		l.narrow("batch IS NULL")
+		l.narrow("NOT EXISTS (SELECT 1 FROM runs AS later WHERE later.thread_no = runs.thread_no AND later.run_id > runs.run_id)")
+	}
 	order := "run_id DESC"
 	if query.OldestFirst {
 		order = "run_id"

@@ -603,8 +603,15 @@ export interface RunSummary {
   usage: Usage;
   cost_usd: number | null;
   model_calls: number;
+  asks?: Ask[];
   first_seq: number;
   last_seq: number;
+}
+
+export interface Ask {
+  input_id: string;
+  kind: string;
+  question: string;
 }
 
 export interface BatchSummary {
