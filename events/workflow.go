@@ -78,6 +78,9 @@ type WorkflowStarted struct {
 	// MessageID names the user's message that the run answers: a user_message before this
 	// event that belongs to no run. "" in a run that no message started.
 	MessageID MessageID `json:"message_id,omitempty"`
+	// Synthetic is set where Message is not the user's but says what the run is for: the user
+	// left a handoff, or a program handed the conversation over.
+	Synthetic bool `json:"synthetic,omitempty"`
 	// ForkedFrom is set on a run that began as a copy of another one's facts.
 	ForkedFrom *ForkOrigin `json:"forked_from,omitempty"`
 }

@@ -148,8 +148,8 @@ func (p *plan) message(job Job) *Message {
 }
 
 // first applies the first facts of the run to the thread and gives them: the message, the
-// start, who answers it, and what follows from that.
-func (r *Run) first(th *thread.Thread, message *Message, started events.WorkflowStarted) ([]events.Envelope, error) {
+// start, and what is decided at once, such as who answers.
+func (r *Run) first(th *thread.Thread, message *Message, started events.WorkflowStarted, decide func(*thread.Tx) error) ([]events.Envelope, error) {
 	now := r.clock.now()
 	envelope := func(run events.RunID, data events.Event) events.Envelope {
 		return events.Envelope{Tenant: r.key.Tenant, Thread: r.key.Thread, Run: run, Seq: th.Seq + 1, Time: now, Data: data}
@@ -169,7 +169,9 @@ func (r *Run) first(th *thread.Thread, message *Message, started events.Workflow
 		return nil, err
 	}
 	tx := th.Begin(now)
-	r.route(tx, message)
+	if err := decide(tx); err != nil {
+		return nil, err
+	}
 	more, err := tx.Facts()
 	return append(facts, more...), err
 }
@@ -274,24 +276,4 @@ func (r *Run) converse(ctx context.Context, session *conversation.Session) error
 func left(run *thread.Run) bool {
 	session := run.Thread().Handoffs.Active()
 	return session != nil && session.Status == conversation.StatusReturning
-}
-
-// Leave gives a conversation that was handed over back to the facilitator, who then
-// answers the user, in the run under way there. by is the user's id. While no run is under
-// way the message "cancel" does so; the error is then [events.ErrRunOver]. Where nothing
-// is handed over it is [conversation.ErrNoHandoff].
-func (r *Runner) Leave(ctx context.Context, tenant events.TenantID, id events.ThreadID, by string) error {
-	key := events.ThreadKey{Tenant: tenant.OrLocal(), Thread: id}
-	th, err := thread.Load(ctx, r.config.Log, key, 0)
-	if err != nil {
-		return err
-	}
-	exit, err := conversation.Exit(&th.Handoffs, by)
-	if err == nil {
-		_, err = r.config.Log.Post(ctx, key, events.Envelope{Run: th.Current().ID, Data: exit})
-	}
-	if err != nil {
-		return fmt.Errorf("leave the handoff of thread %s: %w", id, err)
-	}
-	return nil
 }

@@ -189,9 +189,17 @@ func (r *Run) release() { r.runner.Release(r.key, r.epoch) }
 
 // open appends the first events of the run.
 func (r *Run) open(ctx context.Context, th *thread.Thread, message *Message, started events.WorkflowStarted) error {
+	return r.openWith(ctx, th, message, started, func(tx *thread.Tx) error {
+		r.route(tx, message)
+		return nil
+	})
+}
+
+// openWith is [Run.open] of a run that begins with a decision.
+func (r *Run) openWith(ctx context.Context, th *thread.Thread, message *Message, started events.WorkflowStarted, decide func(*thread.Tx) error) error {
 	after := th.Seq
 	r.clock.reach(th.Time)
-	first, err := r.first(th, message, started)
+	first, err := r.first(th, message, started, decide)
 	if err != nil {
 		return err
 	}

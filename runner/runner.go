@@ -154,6 +154,11 @@ type Terms struct {
 	MaxWait time.Duration
 }
 
+// terms are those of a run that the job starts.
+func (job *Job) terms() Terms {
+	return Terms{Priority: job.Priority, Functions: maps.Clone(job.Functions), Budget: job.Budget, MaxWait: job.MaxWait}
+}
+
 // MaxRequestChars bounds a request.
 const MaxRequestChars = 1 << 20
 
@@ -318,7 +323,7 @@ func (r *Runner) begin(ctx context.Context, job Job, plan *plan, started events.
 	key := job.key()
 	run := &Run{
 		runner: r, id: job.Run, plan: plan, done: make(chan struct{}),
-		terms: Terms{Priority: job.Priority, Functions: maps.Clone(job.Functions), Budget: job.Budget, MaxWait: job.MaxWait},
+		terms: job.terms(),
 	}
 	if err := run.claim(ctx, key); err != nil {
 		if answered := r.answered(ctx, job, nil); answered != nil && errors.Is(err, events.ErrHeld) {

@@ -81,7 +81,7 @@ func (r *Runner) Send(ctx context.Context, job Job) (Receipt, error) {
 		if !errors.Is(err, errOvertaken) {
 			return receipt, err
 		}
-		if err := s.pause(ctx); err != nil {
+		if err := overtaken(ctx); err != nil {
 			return Receipt{}, err
 		}
 	}
@@ -108,11 +108,11 @@ type sending struct {
 	message Message
 }
 
-// overtakenPause is how long a message waits for a thread that is just being claimed, and
-// has no event to post behind.
+// overtakenPause is how long whoever finds a thread just being claimed, without an event to
+// post behind, waits before it looks again.
 const overtakenPause = 20 * time.Millisecond
 
-func (s *sending) pause(ctx context.Context) error {
+func overtaken(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -295,8 +295,7 @@ func (s *sending) taken(ctx context.Context, th *thread.Thread, delivery events.
 
 // carryOn has this process drive the thread if nobody does.
 func (s *sending) carryOn(ctx context.Context, receipt *Receipt) {
-	terms := Terms{Priority: s.job.Priority, Functions: s.job.Functions, Budget: s.job.Budget, MaxWait: s.job.MaxWait}
-	run, err := s.runner.carryOn(ctx, s.job.key(), terms)
+	run, err := s.runner.carryOn(ctx, s.job.key(), s.job.terms())
 	if err != nil && !errors.Is(err, events.ErrHeld) {
 		receipt.Stalled = err
 	}

@@ -144,6 +144,9 @@ func (t *Thread) noteStart(env events.Envelope, e events.WorkflowStarted) {
 		t.messages[at].Run = env.Run
 		return
 	}
+	if e.Synthetic {
+		return
+	}
 	if before := t.Current().Before; before != nil && before.Started.Message == e.Message {
 		return
 	}

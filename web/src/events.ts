@@ -531,6 +531,7 @@ export interface WorkflowStarted {
   finished_before?: number;
   follows?: string;
   message_id?: string;
+  synthetic?: boolean;
   forked_from?: ForkOrigin;
 }
 

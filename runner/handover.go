@@ -1,0 +1,156 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/convene-run/convene/conversation"
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/facilitator"
+	"github.com/convene-run/convene/internal/chars"
+	"github.com/convene-run/convene/thread"
+)
+
+// HandOff gives the conversation of a thread to a specialist at the wish of a program or
+// of the user: the specialist speaks first, in a run of its own. The team is that of the
+// thread's newest run. The error is a [*conversation.RejectedError] where the handoff is
+// refused, which the log records, and [ErrBusy] while a run is under way or messages wait.
+func (r *Runner) HandOff(ctx context.Context, tenant events.TenantID, id events.ThreadID, h conversation.Handoff) (events.HandoffID, error) {
+	return r.handOff(ctx, events.ThreadKey{Tenant: tenant.OrLocal(), Thread: id}, h, Terms{})
+}
+
+func (r *Runner) handOff(ctx context.Context, key events.ThreadKey, h conversation.Handoff, terms Terms) (events.HandoffID, error) {
+	if err := h.Check(); err != nil {
+		return "", &InputError{err.Error()}
+	}
+	if h.Source == "" {
+		h.Source = events.FacilitatorID
+	}
+	var rejected *events.HandoffRejected
+	var handoff events.HandoffID
+	text := fmt.Sprintf("[The conversation is handed to %s: %s]", chars.Clip(string(h.Target), conversation.MaxReasonChars), h.Reason)
+	err := r.lead(ctx, key, terms, text, func(tx *thread.Tx, p *plan) error {
+		rejected = facilitator.HandOver(tx, &p.config.Team, h)
+		if rejected != nil {
+			facilitator.Finish(tx, facilitator.Ending{Failed: true, Reason: rejected.Reason})
+			return nil
+		}
+		if session := tx.Run.Thread().Handoffs.Active(); session != nil {
+			handoff = session.ID
+		}
+		return nil
+	})
+	switch {
+	case errors.Is(err, events.ErrHeld):
+		err = errors.Join(ErrBusy, err)
+	case err == nil && rejected != nil:
+		err = &conversation.RejectedError{Code: rejected.Code, Reason: rejected.Reason}
+	}
+	if err != nil {
+		return "", fmt.Errorf("hand off thread %s: %w", key.Thread, err)
+	}
+	return handoff, nil
+}
+
+// Leave gives a conversation that was handed over back to the facilitator, who then
+// answers the user: in the run under way there, or in one of its own. by is the user's id.
+// What the specialist had gathered is kept. Where nothing is handed over the error is
+// [conversation.ErrNoHandoff].
+func (r *Runner) Leave(ctx context.Context, tenant events.TenantID, id events.ThreadID, by string) error {
+	return r.leave(ctx, events.ThreadKey{Tenant: tenant.OrLocal(), Thread: id}, by, Terms{})
+}
+
+func (r *Runner) leave(ctx context.Context, key events.ThreadKey, by string, terms Terms) error {
+	for range maxConflicts {
+		err := r.tryLeave(ctx, key, by, terms)
+		if !errors.Is(err, events.ErrRunOver) && !errors.Is(err, ErrBusy) && !errors.Is(err, events.ErrHeld) {
+			if err != nil {
+				err = fmt.Errorf("leave the handoff of thread %s: %w", key.Thread, err)
+			}
+			return err
+		}
+		if err := overtaken(ctx); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("leave the handoff of thread %s: %w", key.Thread, ErrBusy)
+}
+
+// tryLeave leaves the handoff as the thread is now.
+func (r *Runner) tryLeave(ctx context.Context, key events.ThreadKey, by string, terms Terms) error {
+	th, err := thread.Load(ctx, r.config.Log, key, 0)
+	if err != nil {
+		return err
+	}
+	exit, err := conversation.Exit(&th.Handoffs, by)
+	if err != nil {
+		return err
+	}
+	if current := th.Current(); !current.Status.Over() {
+		if _, err := r.config.Log.Post(ctx, key, events.Envelope{Run: current.ID, Data: exit}); err != nil {
+			return err
+		}
+		return r.heard(r.carryOn(ctx, key, terms))
+	}
+	if len(th.Queue()) > 0 { // they were meant for the specialist
+		return errors.Join(ErrBusy, r.heard(r.carryOn(ctx, key, terms)))
+	}
+	return r.lead(ctx, key, terms, "[The user leaves "+string(th.Handoffs.Active().Request.Target)+".]", func(tx *thread.Tx, _ *plan) error {
+		state := &tx.Run.Thread().Handoffs
+		exit, err := conversation.Exit(state, by)
+		if err == nil {
+			tx.Emit("", "", exit)
+			giveBack(tx, state.Active(), events.CompletionCancelled, "The user left.")
+		}
+		return err
+	})
+}
+
+// heard forgets that somebody else drives the thread, who hears what was posted.
+func (r *Runner) heard(_ *Run, err error) error {
+	if errors.Is(err, events.ErrHeld) {
+		return nil
+	}
+	return err
+}
+
+// lead begins a run that no message starts, with a decision, and drives it.
+func (r *Runner) lead(ctx context.Context, key events.ThreadKey, terms Terms, text string, decide func(*thread.Tx, *plan) error) error {
+	id, err := uuid.NewV7()
+	if err != nil {
+		return err
+	}
+	run := &Run{runner: r, id: events.RunID(id.String()), done: make(chan struct{}), terms: terms}
+	if err := run.claim(ctx, key); err != nil {
+		return err
+	}
+	if err := run.leads(ctx, text, decide); err != nil {
+		run.release()
+		return err
+	}
+	run.drive(ctx)
+	return nil
+}
+
+func (r *Run) leads(ctx context.Context, text string, decide func(*thread.Tx, *plan) error) error {
+	th, err := thread.Load(ctx, r.runner.config.Log, r.key, 0)
+	if err != nil {
+		return err
+	}
+	before := th.Current()
+	switch {
+	case before == nil:
+		return &InputError{fmt.Sprintf("thread %s is new: begin it with a message", r.key.Thread)}
+	case !th.Quiet():
+		return busy(th)
+	}
+	plan, started, err := r.runner.again(before, text, r.terms.Functions)
+	if err != nil {
+		return err
+	}
+	r.plan, started.Follows, started.Synthetic = plan, before.ID, true
+	return r.openWith(ctx, th, nil, started, func(tx *thread.Tx) error { return decide(tx, plan) })
+}
