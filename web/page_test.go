@@ -236,6 +236,8 @@ func TestKeyboardAlone(t *testing.T) {
 	b.shot("keys")
 	b.press(kb.Escape)
 	b.wait(`!document.querySelector('dialog').open`)
+	// The page hears of it in an event behind that, and takes keys from then on.
+	js[bool](b, `new Promise((done) => requestAnimationFrame(() => setTimeout(() => done(true))))`)
 	b.press("n")
 	b.wait(`document.activeElement.id === 'new-request'`)
 	b.press("Write a short guide", kb.Tab, kb.Tab, kb.Tab)
