@@ -139,7 +139,8 @@ func TestRoute(t *testing.T) {
 		{Phrase: "make skill", Target: "skills"}, {Phrase: "bill skill", Target: "billing"}, {Phrase: "…", Target: "billing"},
 	}
 	route := func(s *conversation.State, text string) (events.AgentID, events.Tier, string) {
-		routed := conversation.Route(s, "m", text, triggers)
+		routed, ok := conversation.NewRouter(conversation.Routing{Agents: targets, Triggers: triggers}).Route(s, conversation.Message{ID: "m", Text: text})
+		require.True(t, ok)
 		require.Equal(t, events.MessageID("m"), routed.MessageID)
 		return routed.Agent, routed.Tier, routed.Rule
 	}
@@ -198,6 +199,7 @@ func TestContradictions(t *testing.T) {
 // one that messages go to, what is over stays as it is, and the log gives the state back.
 func TestAnySequenceOfDecisions(t *testing.T) {
 	states := []string{"one", "two", "three"}
+	router := conversation.NewRouter(conversation.Routing{Agents: targets, Triggers: []conversation.Trigger{{Phrase: "create skill", Target: "skills"}}})
 	rapid.Check(t, func(t *rapid.T) {
 		var f fold
 		over := map[events.HandoffID]conversation.Session{}
@@ -230,7 +232,8 @@ func TestAnySequenceOfDecisions(t *testing.T) {
 			},
 			"message": func(t *rapid.T) {
 				text := rapid.SampledFrom([]string{"hello", "cancel", "create skill"}).Draw(t, "text")
-				f.apply(t, conversation.Route(&f.state, "m", text, []conversation.Trigger{{Phrase: "create skill", Target: "skills"}}))
+				routed, _ := router.Route(&f.state, conversation.Message{ID: "m", Text: text})
+				f.apply(t, routed)
 				if session := f.state.Active(); session != nil && text != "cancel" {
 					require.Equal(t, session.Request.Target, f.state.Routed.Agent)
 				}

@@ -40,7 +40,15 @@ type Session struct {
 	// Workflow is where the specialist stands: the zero value where it declares no steps,
 	// or has not begun them. It stays what it was when the session ended.
 	Workflow Workflow
+
+	// entered is the transition of phases that opened the session, nil for none.
+	entered *transition
+	// endSeq is the event that ended the session, 0 before it.
+	endSeq events.Seq
 }
+
+// Entered reports whether the end of another agent's phase opened the session.
+func (s *Session) Entered() bool { return s.entered != nil }
 
 // Workflow is a place in the steps that a specialist declares.
 type Workflow struct {
@@ -58,6 +66,8 @@ type State struct {
 	Sessions []*Session
 	// Routed is how the newest message was routed, nil before the first.
 	Routed *events.MessageRouted
+	// Progress is the phase of the conversation, and how it came to it.
+	Progress Progress
 
 	active *Session
 }
@@ -86,7 +96,7 @@ func (s *State) next() events.HandoffID {
 func (s *State) Apply(env events.Envelope) error {
 	switch e := env.Data.(type) {
 	case events.MessageRouted:
-		s.Routed = &e
+		s.Routed, s.Progress.ActiveAgent = &e, e.Agent
 		return nil
 	case events.HandoffRequested:
 		return s.request(env, e)
@@ -97,9 +107,14 @@ func (s *State) Apply(env events.Envelope) error {
 	case events.HandoffExitRequested:
 		return s.exit(e)
 	case events.HandoffReturned:
+		s.Progress.ActiveAgent = events.FacilitatorID
 		return s.end(env, e.HandoffID, Status(e.CompletionStatus), e.ResultSummary, e.ArtifactsCreated)
 	case events.WorkflowStateChanged:
 		return s.step(e)
+	case events.PhaseChanged:
+		return s.phase(env, e)
+	case events.TransitionRolledBack:
+		return s.rollBack(env, e)
 	}
 	return fmt.Errorf("%w %q", events.ErrUnknownKind, env.Data.Kind())
 }
@@ -133,6 +148,7 @@ func (s *State) accept(e events.HandoffAccepted) error {
 		return fmt.Errorf("handoff %s while %s is active", e.HandoffID, s.active.ID)
 	}
 	last.Status, s.active = StatusActive, last
+	s.Progress.ActiveAgent, s.Progress.HandoffCount = last.Request.Target, s.Progress.HandoffCount+1
 	return nil
 }
 
@@ -158,7 +174,7 @@ func (s *State) end(env events.Envelope, id events.HandoffID, status Status, res
 	if session == s.active {
 		s.active = nil
 	}
-	session.Status, session.Ended, session.Result, session.Artifacts = status, env.Time, result, artifacts
+	session.Status, session.Ended, session.endSeq, session.Result, session.Artifacts = status, env.Time, env.Seq, result, artifacts
 	return nil
 }
 

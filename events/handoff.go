@@ -37,7 +37,7 @@ const (
 	TierHandoff Tier = "handoff"
 	// TierTrigger: the message has a phrase that hands the conversation over.
 	TierTrigger Tier = "trigger"
-	// TierAffinity: the agent that the conversation has been with goes on.
+	// TierAffinity: the agent to whom a message was routed goes on.
 	TierAffinity Tier = "affinity"
 	// TierRule: a rule of the team decides.
 	TierRule    Tier = "rule"
@@ -50,7 +50,8 @@ type MessageRouted struct {
 	MessageID MessageID `json:"message_id"`
 	Agent     AgentID   `json:"agent"`
 	Tier      Tier      `json:"tier"`
-	// Rule is what decided within the tier: the handoff, or the trigger phrase.
+	// Rule is what decided within the tier: the handoff, the trigger phrase, or the name of
+	// the rule.
 	Rule string `json:"rule,omitempty"`
 }
 
@@ -214,12 +215,16 @@ type InputRequested struct {
 // PhaseChanged takes the conversation into another phase.
 type PhaseChanged struct {
 	fact
-	// From is "" at the first phase.
-	From      Phase   `json:"from_phase,omitempty"`
-	To        Phase   `json:"to_phase"`
-	FromAgent AgentID `json:"from_agent,omitempty"`
-	ToAgent   AgentID `json:"to_agent"`
-	Reason    string  `json:"reason"`
+	// From is "" at the first phase. To is "" behind the last stage of a pipeline.
+	From Phase `json:"from_phase,omitempty"`
+	To   Phase `json:"to_phase"`
+	// HandoffID is the session of the agent whose phase begins, FromHandoffID that of the
+	// agent who finished one with it; "" where there is none.
+	HandoffID     HandoffID `json:"handoff_id,omitempty"`
+	FromHandoffID HandoffID `json:"from_handoff_id,omitempty"`
+	FromAgent     AgentID   `json:"from_agent,omitempty"`
+	ToAgent       AgentID   `json:"to_agent"`
+	Reason        string    `json:"reason"`
 	// Result is what the agent of the finished phase passes on.
 	Result string `json:"result,omitempty"`
 	// Snapshot is the state of the conversation before, as a JSON object.

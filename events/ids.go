@@ -37,6 +37,12 @@ type AgentID string
 // FacilitatorID is the agent id of every team's facilitator.
 const FacilitatorID AgentID = "facilitator"
 
+// RouterID is the source of handoffs that the routing of a message decided.
+const RouterID AgentID = "router"
+
+// HumanID is the agent id of a person who answers in the place of an agent.
+const HumanID AgentID = "human"
+
 // DispatchID names one dispatch of a specialist within a thread: "d1", "d2", …
 // in order of agent_started. The facilitator's events carry none.
 type DispatchID string

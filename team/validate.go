@@ -30,7 +30,7 @@ const (
 // ReservedIDs are the words that no specialist may be called: roles in a
 // conversation, and words for everybody.
 func ReservedIDs() []string {
-	return []string{"all", string(events.FacilitatorID), "human", "system", "tool", "user"}
+	return []string{"all", string(events.FacilitatorID), string(events.HumanID), string(events.RouterID), "system", "tool", "user"}
 }
 
 var (
