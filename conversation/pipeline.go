@@ -3,6 +3,7 @@ package conversation
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -130,11 +131,12 @@ func (p *Pipeline) phases() []events.Phase {
 	return phases
 }
 
-// Rules are the stages as rules of a router: each phase goes to its agent.
+// Rules are the stages as rules of a router: each phase goes to its agent. They come behind
+// all others.
 func (p *Pipeline) Rules() []Rule {
 	rules := make([]Rule, len(p.stages))
 	for i, s := range p.stages {
-		rules[i] = Rule{Name: "pipeline: " + string(s.Phase), Agent: s.Agent, Conditions: Conditions{Phases: []events.Phase{s.Phase}}, Priority: i}
+		rules[i] = Rule{Name: "pipeline: " + string(s.Phase), Agent: s.Agent, Conditions: Conditions{Phases: []events.Phase{s.Phase}}, Priority: math.MaxInt}
 	}
 	return rules
 }

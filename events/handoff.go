@@ -229,6 +229,7 @@ type PhaseChanged struct {
 	Result string `json:"result,omitempty"`
 	// Snapshot is the state of the conversation before, as a JSON object.
 	Snapshot json.RawMessage `json:"snapshot,omitempty"`
+	Notice   string          `json:"notice,omitempty"`
 }
 
 // TransitionRolledBack takes the conversation back to where it was before a transition
@@ -239,6 +240,7 @@ type TransitionRolledBack struct {
 	// ToSeq is the event up to which the state is as it was.
 	ToSeq  Seq    `json:"to_seq"`
 	Reason string `json:"reason"`
+	Notice string `json:"notice,omitempty"`
 }
 
 // PermissionDenied records that something was refused before it was done.

@@ -131,7 +131,7 @@ func (job *Job) key() events.ThreadKey {
 // message gives the message that the job is: the one it says, or one of its own where the
 // team can hand the conversation over. nil for a job that is none.
 func (p *plan) message(job Job) *Message {
-	if job.Continues != "" || p.config.Delegation != nil || job.Message == nil && (p.config.Solo || p.config.Team.Handoff == nil) {
+	if job.Continues != "" || p.config.Delegation != nil || job.Message == nil && (p.config.Solo || !p.config.Team.Converses()) {
 		return nil
 	}
 	var message Message
@@ -174,47 +174,6 @@ func (r *Run) first(th *thread.Thread, message *Message, started events.Workflow
 	}
 	more, err := tx.Facts()
 	return append(facts, more...), err
-}
-
-// route decides who answers.
-func (r *Run) route(tx *thread.Tx, message *Message) {
-	state, request := &tx.Run.Thread().Handoffs, tx.Run.Started.Message
-	active := state.Active()
-	if message == nil {
-		if active != nil && tx.Run.Started.Continues != "" {
-			giveBack(tx, active, events.CompletionError, "The attempt that it was part of ended early.")
-		}
-		return
-	}
-	t := &r.plan.config.Team
-	if active != nil && r.plan.sessions[active.Request.Target] == nil {
-		giveBack(tx, active, events.CompletionError, fmt.Sprintf("%s is not part of the team any more.", active.Request.Target))
-	}
-	var triggers []conversation.Trigger
-	if !r.plan.config.Solo {
-		triggers = t.Handoff.Triggers()
-	}
-	routed := conversation.Route(state, message.ID, request, triggers)
-	tx.Emit("", "", routed)
-	switch routed.Tier {
-	case events.TierExit:
-		if exit, err := conversation.Exit(state, message.UserID); err == nil {
-			tx.Emit("", "", exit)
-			giveBack(tx, active, events.CompletionCancelled, "The user left.")
-		}
-	case events.TierTrigger:
-		facilitator.HandOver(tx, t, conversation.Handoff{
-			Source: events.FacilitatorID, Target: routed.Agent, UserID: message.UserID, Summary: facilitator.Summarize(request),
-			Reason: fmt.Sprintf("the message has %q", chars.Clip(routed.Rule, 100)), RecentMessages: t.Handoff.RecentMessageCount,
-		})
-	}
-}
-
-// giveBack ends a session whose specialist does not end it itself.
-func giveBack(tx *thread.Tx, session *conversation.Session, status events.CompletionStatus, summary string) {
-	if returned, err := conversation.Return(&tx.Run.Thread().Handoffs, status, summary, nil); err == nil {
-		tx.Emit(session.Request.Target, thread.ActorID(session.ID), returned)
-	}
 }
 
 // talk drives whoever has the floor until the run has ended.

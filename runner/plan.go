@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/convene-run/convene/agent"
+	"github.com/convene-run/convene/conversation"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/facilitator"
 	"github.com/convene-run/convene/internal/loop"
@@ -69,6 +70,9 @@ type plan struct {
 	asked map[events.AgentID]*loop.Spec
 	// sessions are those that the conversation may be handed over to, as they are then.
 	sessions map[events.AgentID]*loop.Spec
+	// flow and router say how conversations go, and who answers.
+	flow   *conversation.Flow
+	router *conversation.Router
 	// simulated is set where any agent asks the simulated model.
 	simulated bool
 }
@@ -119,7 +123,7 @@ func configure(t *team.Team, model string, solo bool, program []agent.Tool) (con
 // sessionOf writes down a specialist as it is with the conversation; nil for one that it is
 // never handed to.
 func sessionOf(t *team.Team, s team.Specialist, tools []agent.Tool) (*sessionConfig, error) {
-	if !slices.Contains(t.Handoff.Agents(), s.ID) {
+	if !slices.Contains(t.Talkers(), s.ID) {
 		return nil, nil
 	}
 	system, err := specialists.SessionSystem(t, s, tools)
@@ -140,6 +144,9 @@ func (r *Runner) compile(c config, encoded json.RawMessage) (*plan, error) {
 	p := &plan{config: c, encoded: encoded, specs: map[events.AgentID]*loop.Spec{}, asked: map[events.AgentID]*loop.Spec{}, sessions: map[events.AgentID]*loop.Spec{}}
 	var err error
 	if p.layout, err = json.Marshal(c.Team.Document); err != nil {
+		return nil, err
+	}
+	if err := p.route(r.config.Predicates); err != nil {
 		return nil, err
 	}
 	tools := newToolkits(&c.Team, r.config.Tools)
@@ -186,6 +193,22 @@ func (r *Runner) compile(c config, encoded json.RawMessage) (*plan, error) {
 		p.cards = append(p.cards, card)
 	}
 	return p, nil
+}
+
+// route prepares who answers which message. A run without specialists has nobody but its
+// agent.
+func (p *plan) route(predicates team.Predicates) (err error) {
+	if p.config.Solo {
+		p.flow, p.router = &conversation.Flow{Default: events.FacilitatorID}, conversation.NewRouter(conversation.Routing{})
+		return nil
+	}
+	if p.flow, err = p.config.Team.Flow(); err != nil {
+		return err
+	}
+	if p.router, err = p.config.Team.Router(p.flow, predicates); err != nil {
+		return &InputError{err.Error()}
+	}
+	return nil
 }
 
 // route resolves the models of an agent, where a log has targets to those.
@@ -334,9 +357,9 @@ func (r *Runner) prepare(job Job, given json.RawMessage) (*plan, error) {
 		return nil, err
 	}
 	own = own.WithDefaults()
-	for _, id := range own.Handoff.Agents() {
+	for _, id := range own.Talkers() {
 		if job.Functions[id] != nil {
-			return nil, &InputError{fmt.Sprintf("specialist %s is a Go function, which cannot talk to the user. Take it out of handoff.targets", id)}
+			return nil, &InputError{fmt.Sprintf("specialist %s is a Go function, which cannot talk to the user. Take it out of handoff.targets and conversation", id)}
 		}
 	}
 	c, err := configure(&own, job.Model, job.Solo, r.config.Tools)

@@ -49,6 +49,10 @@ type Config struct {
 	MaxWait time.Duration
 	// OnSignal is told of silent agents. It must not block.
 	OnSignal func(Signal)
+	// Predicates are the conditions of the program that routing rules of teams name: see
+	// [team.Rule]. They must be fast, and give the same result for the same arguments. A team
+	// with a rule that names another is refused.
+	Predicates team.Predicates
 }
 
 // Models resolves model names to endpoints, the first choice first. The empty name

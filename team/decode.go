@@ -101,6 +101,10 @@ func (d *decoder) into(n *node, path string, target reflect.Value) {
 		}
 	case reflect.Int:
 		d.whole(n, path, target)
+	case reflect.Bool:
+		if d.wants(n, path, kindBool) {
+			target.SetBool(n.text == "true")
+		}
 	case reflect.Map:
 		d.named(n, path, target)
 	case reflect.Slice:

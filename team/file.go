@@ -23,6 +23,7 @@ type fileTeam struct {
 	Document     *fileDocument `json:"document,omitempty" jsonschema:"Layout of the shared document. Without it, agents name sections and slots as they need them."`
 	Limits       Limits        `json:"limits,omitempty" jsonschema:"Bounds of a run. Each has a default; convene team show prints them."`
 	Handoff      *Handoff      `json:"handoff,omitempty" jsonschema:"To whom the facilitator may hand the conversation with the user over. Without it the facilitator keeps it."`
+	Conversation *Conversation `json:"conversation,omitempty" jsonschema:"Who answers the user's messages, by rules or in the stages of a pipeline. Without it the facilitator does, and whoever it hands over to."`
 	AnswerSchema rawValue      `json:"answer_schema,omitempty" jsonschema:"JSON Schema of the answer, an object. With it the answer is JSON, which is validated; the model may correct it once, otherwise the run fails."`
 }
 
@@ -56,7 +57,7 @@ func Parse(name string, src []byte) (*Team, error) {
 	t := Team{
 		Name: file.Name, DisplayName: file.DisplayName, Description: file.Description,
 		Request: file.Request, Facilitator: file.Facilitator, Specialists: file.Specialists,
-		Document: d.layout(file.Document), Limits: file.Limits, Handoff: file.Handoff, AnswerSchema: json.RawMessage(file.AnswerSchema), file: name, places: d.places,
+		Document: d.layout(file.Document), Limits: file.Limits, Handoff: file.Handoff, Conversation: file.Conversation, AnswerSchema: json.RawMessage(file.AnswerSchema), file: name, places: d.places,
 	}.WithDefaults()
 	d.addUnlessBroken(t.check())
 	if err := d.found.err(name, d.places); err != nil {

@@ -275,7 +275,7 @@ func TestProblemsOfAFile(t *testing.T) {
 		"merge key":                     {"a: &a {name: n}\n<<: *a\n", []string{`f.yaml:2:1: merge keys (<<) are not used`}},
 		"tag":                           {"name: !!binary aGk=\n", []string{`f.yaml:1:7: tags such as !!binary are not used`}},
 		"key that is a list":            {"? [a, b]\n: c\n", []string{`f.yaml:2:1: not valid YAML: found an invalid key for this map`}},
-		"reserved ids are all refused":  {"name: n\nspecialists:\n" + reserved(), []string{`f.yaml:3:10: "all" is reserved, as are facilitator`, `f.yaml:4:10: "facilitator" is`, `f.yaml:5:10: "human" is`, `f.yaml:6:10: "system" is`, `f.yaml:7:10: "tool" is`, `f.yaml:8:10: "user" is`}},
+		"reserved ids are all refused":  {"name: n\nspecialists:\n" + reserved(), []string{`f.yaml:3:10: "all" is reserved, as are facilitator`, `f.yaml:4:10: "facilitator" is`, `f.yaml:5:10: "human" is`, `f.yaml:6:10: "router" is`, `f.yaml:7:10: "system" is`, `f.yaml:8:10: "tool" is`, `f.yaml:9:10: "user" is`}},
 		"several problems at once":      {"nam: n\nspecialists:\n  - id: user\n    prompt: 7\n", []string{`f.yaml:1:1: unknown key "nam"; did you mean "name"?`, `f.yaml:3:5: the description is empty`, `f.yaml:3:9: "user" is reserved`, `f.yaml:4:13: specialists[0].prompt must be text`}},
 		"problems of a list in a place": {"name: n\nspecialists: [5, {id: a, description: d, prompt: p}]\n", []string{`f.yaml:2:15: specialists[0] must be a mapping, not a number`}},
 	} {

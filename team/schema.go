@@ -86,6 +86,7 @@ func addRules(s *jsonschema.Schema) {
 	targets := handoff.Properties["targets"]
 	targets.MinItems = new(1)
 	targets.Items.Properties["triggers"].MaxItems = new(MaxTriggers)
+	addConversationRules(s.Properties["conversation"])
 
 	layout := s.Properties["document"]
 	layout.OneOf = []*jsonschema.Schema{{Required: []string{"layout"}}, {Required: []string{"sections"}}}
@@ -96,6 +97,15 @@ func addRules(s *jsonschema.Schema) {
 	sections.MinItems, sections.MaxItems = new(1), new(document.MaxSections)
 	slots := sections.Items.Properties["slots"]
 	slots.UniqueItems, slots.MaxItems = true, new(document.MaxSlots)
+}
+
+func addConversationRules(s *jsonschema.Schema) {
+	rules, pipeline, window := s.Properties["rules"], s.Properties["pipeline"], s.Properties["memory_window"]
+	rules.MaxItems, pipeline.MinItems, pipeline.MaxItems = new(MaxRules), new(1), new(conversation.MaxStages)
+	window.Minimum, window.Maximum = new(float64(minMemoryWindow)), new(float64(MaxMemoryWindow))
+	for _, phase := range []*jsonschema.Schema{pipeline.Items.Properties["phase"], s.Properties["phases"].Items.Properties["phase"]} {
+		phase.MaxLength, phase.Pattern = new(maxStateChars), `\S`
+	}
 }
 
 func addAgentRules(s *jsonschema.Schema) {

@@ -27,6 +27,9 @@ type Team struct {
 	Limits      Limits          `json:"limits"`
 	// Handoff says to whom the facilitator may hand the conversation over; nil is nobody.
 	Handoff *Handoff `json:"handoff,omitempty"`
+	// Conversation says who answers the user's messages; nil is the facilitator, beside
+	// handoffs.
+	Conversation *Conversation `json:"conversation,omitempty"`
 	// AnswerSchema is the JSON Schema of the answer. Without it the answer is text.
 	AnswerSchema json.RawMessage `json:"answer_schema,omitempty"`
 

@@ -71,6 +71,7 @@ func (t *Team) check() problems {
 	t.checkLimits(&found)
 	t.checkAnswerSchema(&found)
 	t.checkHandoff(&found)
+	t.checkConversation(&found)
 	return found
 }
 

@@ -41,7 +41,7 @@ type Message struct {
 }
 
 // HumanAgent is the agent id of a person who answers in an agent's place.
-const HumanAgent events.AgentID = "human"
+const HumanAgent = events.HumanID
 
 // Messages gives the thread's messages with a seq above after, in order, each once: at most
 // limit of them, 0 for all. Do not change them.

@@ -59,6 +59,11 @@ type Run struct {
 	Handed bool
 	// Returned are the handoffs that ended in this run.
 	Returned []events.HandoffID
+	// Entered are the handoffs that the end of a phase opened in this run, without a message
+	// of the user's between them.
+	Entered []events.HandoffID
+	// RolledBack is the transition that was taken back in this run, nil for none.
+	RolledBack *events.TransitionRolledBack
 
 	// inputs are the requests for input, in order.
 	inputs []*Input
@@ -216,7 +221,7 @@ func (r *Run) apply(env events.Envelope) error {
 			d.Said = e.Content
 		}
 	case events.MessageRouted, events.HandoffRequested, events.HandoffAccepted, events.HandoffRejected,
-		events.HandoffExitRequested, events.HandoffReturned, events.WorkflowStateChanged:
+		events.HandoffExitRequested, events.HandoffReturned, events.WorkflowStateChanged, events.PhaseChanged, events.TransitionRolledBack:
 		return r.handOver(env)
 	case events.InputRequested:
 		return r.request(env, e)

@@ -30,7 +30,7 @@ func (r *Run) handOver(env events.Envelope) error {
 	}
 	switch e := env.Data.(type) {
 	case events.MessageRouted:
-		if e.Tier != events.TierHandoff {
+		if e.Tier != events.TierHandoff && e.Tier != events.TierAffinity {
 			break
 		}
 		r.Handed = true
@@ -43,13 +43,31 @@ func (r *Run) handOver(env events.Envelope) error {
 		r.Handed = true
 		session := r.thread.Handoffs.Active()
 		conv := &Conversation{actor: ActorID(session.ID), thread: r.thread}
-		conv.messages = []events.Message{r.context(session.Request)}
-		conv.hear(r.spoken())
+		if session.Request.Source != events.RouterID { // else there was no agent before it
+			conv.messages = []events.Message{r.context(session.Request)}
+		}
+		if r.answers(session.Request.Source) {
+			conv.hear(r.spoken())
+		}
 		r.thread.sessions[conv.actor] = conv
 	case events.HandoffReturned:
 		r.Returned = append(r.Returned, e.HandoffID)
+	case events.PhaseChanged:
+		if e.HandoffID != "" && e.FromHandoffID != "" {
+			r.Entered = append(r.Entered, e.HandoffID)
+			// What came of the phase went to the next agent, not to the facilitator.
+			r.Returned = slices.DeleteFunc(r.Returned, func(id events.HandoffID) bool { return id == e.FromHandoffID })
+		}
+	case events.TransitionRolledBack:
+		r.RolledBack = &e
 	}
 	return nil
+}
+
+// answers reports whether the target of a handoff answers what the user said to the run.
+// Where a specialist handed over, it had answered already.
+func (r *Run) answers(source events.AgentID) bool {
+	return source == events.FacilitatorID || source == events.RouterID
 }
 
 // context is what a specialist is told when it is given the conversation.

@@ -67,7 +67,15 @@ func canonicalHandoffs(state *conversation.State) map[string]any {
 			"artifacts": emptyNotNil(s.Artifacts), "state": s.Workflow.State, "step": s.Workflow.Step, "steps": s.Workflow.Steps, "metadata": s.Workflow.Metadata,
 		})
 	}
-	return map[string]any{"active": active, "routed": state.Routed, "sessions": sessions}
+	history := []any{}
+	for _, p := range state.Progress.History {
+		history = append(history, map[string]any{
+			"from_phase": p.From, "to_phase": p.To, "from_agent": p.FromAgent, "to_agent": p.ToAgent, "reason": p.Reason, "time": p.Time,
+		})
+	}
+	return map[string]any{"active": active, "routed": state.Routed, "sessions": sessions, "progress": map[string]any{
+		"phase": state.Progress.Phase, "active_agent_id": state.Progress.ActiveAgent, "handoff_count": state.Progress.HandoffCount, "phase_history": history,
+	}}
 }
 
 func canonicalRun(run *thread.Run) map[string]any {
@@ -270,6 +278,32 @@ func TestPageAndGoFoldHandoffsAlike(t *testing.T) {
 		events.RunCancelled{Reason: "enough"}, events.HandoffExitRequested{HandoffID: "h3", By: "ann"},
 		events.WorkflowFinished{Status: events.StatusCancelled, CostUSD: new(float64)},
 		events.HandoffExitRequested{HandoffID: "h3", By: "ann"},
+	)
+	agree(t, log, s.key)
+}
+
+// Proves R38 and R45: both folds say alike in which phase the conversation is: one that
+// follows another, one that is taken back, and the end of the last.
+func TestPageAndGoFoldPhasesAlike(t *testing.T) {
+	log := events.NewMemory()
+	s := newScript(t, log)
+	s.start("Assess my company")
+	asked := func(id events.HandoffID, source, target events.AgentID) events.HandoffRequested {
+		return events.HandoffRequested{HandoffID: id, Source: source, Target: target, ContextSummary: "found", Reason: "so"}
+	}
+	done := func(id events.HandoffID) events.HandoffReturned {
+		return events.HandoffReturned{HandoffID: id, CompletionStatus: events.CompletionCompleted, ResultSummary: "found"}
+	}
+	s.add(
+		events.MessageRouted{MessageID: "m1", Agent: "food", Tier: events.TierRule, Rule: "pipeline: intake"},
+		asked("h1", events.RouterID, "food"), events.HandoffAccepted{HandoffID: "h1"},
+		events.PhaseChanged{To: "intake", ToAgent: "food", Reason: "a rule", HandoffID: "h1"},
+		done("h1"), asked("h2", "food", "logistics"), events.HandoffAccepted{HandoffID: "h2"},
+		events.PhaseChanged{From: "intake", To: "handling", FromAgent: "food", ToAgent: "logistics", Reason: "done", HandoffID: "h2", FromHandoffID: "h1"},
+		events.TransitionRolledBack{HandoffID: "h2", ToSeq: 5, Reason: "logistics failed"},
+		done("h1"), asked("h3", "food", "logistics"), events.HandoffAccepted{HandoffID: "h3"},
+		events.PhaseChanged{From: "intake", To: "handling", FromAgent: "food", ToAgent: "logistics", Reason: "done", HandoffID: "h3", FromHandoffID: "h1"},
+		done("h3"), events.PhaseChanged{From: "handling", FromAgent: "logistics", ToAgent: events.FacilitatorID, Reason: "done", FromHandoffID: "h3"},
 	)
 	agree(t, log, s.key)
 }

@@ -40,7 +40,7 @@ function runState(run: Run): unknown {
 
 function handoffState(handoffs: Handoffs): unknown {
   return {
-    active: handoffs.active?.id ?? "", routed: handoffs.routed ?? null,
+    active: handoffs.active?.id ?? "", routed: handoffs.routed ?? null, progress: handoffs.progress,
     sessions: handoffs.sessions.map((s) => ({
       id: s.id, target: s.request.target_agent_id, status: s.status, started: s.started, ended: s.ended, result: s.result, artifacts: s.artifacts,
       state: s.state, step: s.step, steps: s.steps, metadata: s.metadata,

@@ -386,11 +386,14 @@ export interface PermissionDenied {
 export interface PhaseChanged {
   from_phase?: string;
   to_phase: string;
+  handoff_id?: string;
+  from_handoff_id?: string;
   from_agent?: string;
   to_agent: string;
   reason: string;
   result?: string;
   snapshot?: unknown;
+  notice?: string;
 }
 
 export interface RunCancelled {
@@ -474,6 +477,7 @@ export interface TransitionRolledBack {
   handoff_id?: string;
   to_seq: number;
   reason: string;
+  notice?: string;
 }
 
 export interface UserMessage {

@@ -19,11 +19,32 @@ export interface Session {
   step: number;
   steps: number;
   metadata: unknown;
+  // entered is what ended with a phase when the session began with the next one.
+  entered?: { from: string; phase: string };
+}
+
+// PhaseTransition is one change of phase.
+export interface PhaseTransition {
+  from_phase: string;
+  to_phase: string;
+  from_agent: string;
+  to_agent: string;
+  reason: string;
+  time: string;
+}
+
+// Progress is how far the conversation has come.
+export interface Progress {
+  phase: string;
+  active_agent_id: string;
+  handoff_count: number;
+  phase_history: PhaseTransition[];
 }
 
 export class Handoffs {
   sessions: Session[] = [];
   routed?: MessageRouted;
+  progress: Progress = { phase: "", active_agent_id: "", handoff_count: 0, phase_history: [] };
   private current = -1;
 
   clone(): Handoffs {
@@ -43,6 +64,7 @@ export class Handoffs {
     switch (env.type) {
       case "message_routed":
         this.routed = env.data;
+        this.progress = { ...this.progress, active_agent_id: env.data.agent };
         break;
       case "handoff_requested":
         this.sessions.push({
@@ -52,7 +74,10 @@ export class Handoffs {
         break;
       case "handoff_accepted":
         this.current = this.sessions.findIndex((s) => s.id === env.data.handoff_id);
-        if (this.active) this.active.status = "active";
+        if (this.active) {
+          this.active.status = "active";
+          this.progress = { ...this.progress, active_agent_id: this.active.request.target_agent_id, handoff_count: this.progress.handoff_count + 1 };
+        }
         break;
       case "handoff_rejected":
         this.end(env, env.data.handoff_id, "error", env.data.rejection_reason, []);
@@ -61,7 +86,20 @@ export class Handoffs {
         if (this.active?.id === env.data.handoff_id) this.active.status = "returning";
         break;
       case "handoff_returned":
+        this.progress = { ...this.progress, active_agent_id: "facilitator" };
         this.end(env, env.data.handoff_id, env.data.completion_status as HandoffStatus, env.data.result_summary, env.data.artifacts_created ?? []);
+        break;
+      case "phase_changed":
+        if (env.data.handoff_id && env.data.from_handoff_id && this.active) {
+          this.active.entered = { from: env.data.from_handoff_id, phase: env.data.from_phase ?? "" };
+        }
+        this.enter({
+          from_phase: env.data.from_phase ?? "", to_phase: env.data.to_phase, from_agent: env.data.from_agent ?? "", to_agent: env.data.to_agent,
+          reason: env.data.reason, time: env.time,
+        });
+        break;
+      case "transition_rolled_back":
+        this.rollBack(env, env.data.reason);
         break;
       case "workflow_state_changed": {
         const session = this.session(env.data.handoff_id);
@@ -73,6 +111,27 @@ export class Handoffs {
         break;
       }
     }
+  }
+
+  private enter(t: PhaseTransition): void {
+    this.progress = { ...this.progress, phase: t.to_phase, active_agent_id: t.to_agent, phase_history: [...this.progress.phase_history, t] };
+  }
+
+  // rollBack takes the transition back that opened the active session: the one before goes on.
+  private rollBack(env: Envelope, reason: string): void {
+    const failed = this.active;
+    const back = failed?.entered;
+    const from = back && this.session(back.from);
+    if (!failed || !back || !from) return;
+    this.end(env, failed.id, "error", reason, []);
+    failed.entered = undefined;
+    Object.assign(from, { status: "active", ended: "", result: "", artifacts: [] });
+    this.current = this.sessions.indexOf(from);
+    this.enter({
+      from_phase: this.progress.phase, to_phase: back.phase, from_agent: failed.request.target_agent_id, to_agent: from.request.target_agent_id,
+      reason, time: env.time,
+    });
+    this.progress = { ...this.progress, handoff_count: this.progress.handoff_count - 1 };
   }
 
   private session(id: string): Session | undefined {

@@ -168,6 +168,7 @@ var fold = (() => {
     constructor() {
       __publicField(this, "sessions", []);
       __publicField(this, "routed");
+      __publicField(this, "progress", { phase: "", active_agent_id: "", handoff_count: 0, phase_history: [] });
       __publicField(this, "current", -1);
     }
     clone() {
@@ -185,6 +186,7 @@ var fold = (() => {
       switch (env.type) {
         case "message_routed":
           this.routed = env.data;
+          this.progress = { ...this.progress, active_agent_id: env.data.agent };
           break;
         case "handoff_requested":
           this.sessions.push({
@@ -203,7 +205,10 @@ var fold = (() => {
           break;
         case "handoff_accepted":
           this.current = this.sessions.findIndex((s) => s.id === env.data.handoff_id);
-          if (this.active) this.active.status = "active";
+          if (this.active) {
+            this.active.status = "active";
+            this.progress = { ...this.progress, active_agent_id: this.active.request.target_agent_id, handoff_count: this.progress.handoff_count + 1 };
+          }
           break;
         case "handoff_rejected":
           this.end(env, env.data.handoff_id, "error", env.data.rejection_reason, []);
@@ -212,7 +217,24 @@ var fold = (() => {
           if (this.active?.id === env.data.handoff_id) this.active.status = "returning";
           break;
         case "handoff_returned":
+          this.progress = { ...this.progress, active_agent_id: "facilitator" };
           this.end(env, env.data.handoff_id, env.data.completion_status, env.data.result_summary, env.data.artifacts_created ?? []);
+          break;
+        case "phase_changed":
+          if (env.data.handoff_id && env.data.from_handoff_id && this.active) {
+            this.active.entered = { from: env.data.from_handoff_id, phase: env.data.from_phase ?? "" };
+          }
+          this.enter({
+            from_phase: env.data.from_phase ?? "",
+            to_phase: env.data.to_phase,
+            from_agent: env.data.from_agent ?? "",
+            to_agent: env.data.to_agent,
+            reason: env.data.reason,
+            time: env.time
+          });
+          break;
+        case "transition_rolled_back":
+          this.rollBack(env, env.data.reason);
           break;
         case "workflow_state_changed": {
           const session = this.session(env.data.handoff_id);
@@ -224,6 +246,29 @@ var fold = (() => {
           break;
         }
       }
+    }
+    enter(t) {
+      this.progress = { ...this.progress, phase: t.to_phase, active_agent_id: t.to_agent, phase_history: [...this.progress.phase_history, t] };
+    }
+    // rollBack takes the transition back that opened the active session: the one before goes on.
+    rollBack(env, reason) {
+      const failed = this.active;
+      const back = failed?.entered;
+      const from = back && this.session(back.from);
+      if (!failed || !back || !from) return;
+      this.end(env, failed.id, "error", reason, []);
+      failed.entered = void 0;
+      Object.assign(from, { status: "active", ended: "", result: "", artifacts: [] });
+      this.current = this.sessions.indexOf(from);
+      this.enter({
+        from_phase: this.progress.phase,
+        to_phase: back.phase,
+        from_agent: failed.request.target_agent_id,
+        to_agent: from.request.target_agent_id,
+        reason,
+        time: env.time
+      });
+      this.progress = { ...this.progress, handoff_count: this.progress.handoff_count - 1 };
     }
     session(id) {
       return this.sessions.find((s) => s.id === id);
@@ -1074,6 +1119,7 @@ var fold = (() => {
     return {
       active: handoffs.active?.id ?? "",
       routed: handoffs.routed ?? null,
+      progress: handoffs.progress,
       sessions: handoffs.sessions.map((s) => ({
         id: s.id,
         target: s.request.target_agent_id,

@@ -46,6 +46,8 @@ func Narrate(run *thread.Run, env events.Envelope) []string {
 		return []string{Line(e.DisplayName) + ": " + Clip(e.Content, narratedCells)}
 	case events.ModelCalled:
 		return restLines(run, env.Agent, e)
+	case events.PhaseChanged, events.TransitionRolledBack:
+		return phaseLines(run, env)
 	case events.MessageRouted, events.HandoffAccepted, events.HandoffRejected, events.HandoffReturned, events.WorkflowStateChanged:
 		return handoffLines(run, env)
 	}
@@ -56,7 +58,7 @@ func Narrate(run *thread.Run, env events.Envelope) []string {
 func handoffLines(run *thread.Run, env events.Envelope) []string {
 	switch e := env.Data.(type) {
 	case events.MessageRouted:
-		if e.Tier == events.TierHandoff {
+		if e.Tier == events.TierHandoff || e.Tier == events.TierAffinity {
 			return []string{Line(DisplayName(run, e.Agent)) + " has the conversation"}
 		}
 	case events.HandoffAccepted:
@@ -67,6 +69,20 @@ func handoffLines(run *thread.Run, env events.Envelope) []string {
 		return []string{fmt.Sprintf("%s returns the conversation (%s): %s", partner(run, e.HandoffID), Line(string(e.CompletionStatus)), Clip(e.ResultSummary, narratedCells))}
 	case events.WorkflowStateChanged:
 		return []string{fmt.Sprintf("%s: step %d of %d: %s", partner(run, e.HandoffID), e.Step, e.Steps, Line(e.To))}
+	}
+	return nil
+}
+
+// phaseLines tells which phase the conversation is in.
+func phaseLines(run *thread.Run, env events.Envelope) []string {
+	switch e := env.Data.(type) {
+	case events.PhaseChanged:
+		if e.To == "" {
+			return []string{fmt.Sprintf("phase %s: the last is over", Line(string(e.From)))}
+		}
+		return []string{fmt.Sprintf("phase %s: %s", Line(string(e.To)), Line(DisplayName(run, e.ToAgent)))}
+	case events.TransitionRolledBack:
+		return []string{signNotice + " back to " + Line(DisplayName(run, run.Thread().Handoffs.Progress.ActiveAgent)) + because(e.Reason)}
 	}
 	return nil
 }
