@@ -45,8 +45,12 @@ var (
 	answerSchema = regexp.MustCompile(`(?i)\bjson schema\b[^\n]*:[ \t]*\n`)
 	// restAsked asks for the calls of a reply that did not arrive.
 	restAsked = regexp.MustCompile(`(?i)\breply was cut off\b`)
+	// weekendAsked, weekAsked and dayAsked are lengths of a trip in other words.
+	weekendAsked = regexp.MustCompile(`(?i)\bweekend\b`)
+	weekAsked    = regexp.MustCompile(`(?i)\b(?:a|one)\s+week\b`)
+	dayAsked     = regexp.MustCompile(`(?i)\b(?:a|one|1)[\s-]+day\b`)
 	// daysAsked is how many days a request asks for; dayRange and oneDay are the days that a task names.
-	daysAsked = regexp.MustCompile(`(?i)\b(\d{1,2}|two|three|four|five|six|seven|eight|nine|ten)[\s-]+days?\b`)
+	daysAsked = regexp.MustCompile(`(?i)\b(\d{1,2}|two|three|four|five|six|seven|eight|nine|ten)[\s-]+(?:\w+[\s-]+)?(?:days?|nights?)\b`)
 	dayRange  = regexp.MustCompile(`(?i)\bdays?\s+(\d{1,2})\s*(?:to|-|–|and)\s*(\d{1,2})\b`)
 	oneDay    = regexp.MustCompile(`(?i)\bday\s+(\d{1,2})\b`)
 )
@@ -198,7 +202,15 @@ var numberWords = map[string]int{
 // parseDaysAsked gives the number of days that a request is about, 0 if none.
 func parseDaysAsked(text string) int {
 	m := daysAsked.FindStringSubmatch(text)
-	if m == nil {
+	switch {
+	case m != nil:
+	case weekendAsked.MatchString(text):
+		return 2
+	case weekAsked.MatchString(text):
+		return 7
+	case dayAsked.MatchString(text):
+		return 1
+	default:
 		return 0
 	}
 	if n, ok := numberWords[strings.ToLower(m[1])]; ok {

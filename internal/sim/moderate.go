@@ -208,9 +208,35 @@ func (p *part) remarkAnswer() string {
 		return "You're welcome."
 	}
 	about := p.recall(p.request)
+	if text := p.furtherAnswer(about.request); text != "" {
+		return fmt.Sprintf(recalling+"%s before. To that:\n\n%s", quotedTopic(about.request), text)
+	}
 	return fmt.Sprintf(recalling+"%s before. What I said then holds: %s\n\n"+
 		"A simulated model has no more to say to “%s”; a real one would go on from here.",
-		topic(about.request), plainSentence(firstText(about.answer)), clip(strings.TrimSpace(p.request), 120))
+		quotedTopic(about.request), plainSentence(firstText(about.answer)), clip(strings.TrimSpace(p.request), 120))
+}
+
+// furtherAnswer says more of what an earlier request was about, where the model knows what
+// is asked for now; else "".
+func (p *part) furtherAnswer(earlier string) string {
+	asked := stems(p.request)
+	now := p.request
+	p.request = earlier
+	defer func() { p.request = now }()
+	about := p.matter()
+	if about == nil {
+		return ""
+	}
+	for i := range about.Angles {
+		angle := &about.Angles[i]
+		if sharedWords(asked, angle.Title+" "+angle.Fits()) == 0 {
+			continue
+		}
+		if text, ok := p.known(task{text: p.angleText(about, angle, nil, 0)}, 0); ok {
+			return text
+		}
+	}
+	return ""
 }
 
 // recall gives the earlier exchange that shares most words with a message: of several the
@@ -244,6 +270,9 @@ func firstText(text string) string {
 		switch {
 		case line == "" || strings.HasPrefix(line, "#"):
 		case strings.HasPrefix(line, "-"):
+			if _, point, found := strings.Cut(line, "*: "); found {
+				return point
+			}
 			return line
 		case first == "":
 			first = line

@@ -80,12 +80,14 @@ func (p *part) highestTask() int {
 	return highest
 }
 
-// planTexts gives each specialist's task texts.
+// planTexts gives each specialist's task texts: of what the model knows about the request,
+// each angle to whom it suits, else of the specialist's own field.
 func (p *part) planTexts(team []colleague, tries int) [][]string {
 	each := tasksPerSpecialist
 	if tries > 0 || len(team)*each > maxTasks {
 		each = 1
 	}
+	known := p.matter()
 	sections := p.sectionNames()
 	texts := make([][]string, len(team))
 	for i, c := range team {
@@ -93,9 +95,14 @@ func (p *part) planTexts(team []colleague, tries int) [][]string {
 			break
 		}
 		for k := range each {
+			turn := i*each + k
+			if angle := known.take(c); angle != nil {
+				texts[i] = append(texts[i], p.angleText(known, angle, sections, turn))
+				continue
+			}
 			section := ""
 			if len(sections) > 0 {
-				section = sectionFor(c, sections, i*each+k)
+				section = sectionFor(c, sections, turn)
 			}
 			texts[i] = append(texts[i], p.taskText(c, k, each, section))
 		}

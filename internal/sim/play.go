@@ -32,7 +32,7 @@ const (
 	hugeReplyBytes    = 10 << 20
 	floodTasks        = 500
 	maxTries          = 2 // a refused call is tried once more, then given up
-	maxEntriesPerTask = 4 // a task that covers many days writes some of them
+	maxEntriesPerTask = 7 // a task that covers many days writes some of them
 )
 
 // part is one turn of the model: what it was sent and what it makes of it.

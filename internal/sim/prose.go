@@ -13,47 +13,49 @@ import (
 var (
 	taskVerbs = []string{"Shortlist", "Outline", "Recommend", "Check", "Compare", "Work out", "Research", "Describe"}
 
+	// The simulated model knows nothing of most things, and says so: what it writes then
+	// shows where an answer stands and how a run goes, in about as many words.
 	entryOpenings = []string{
-		"**{S}{d}.** Two directions are worth the effort here, and the first needs less preparation.",
-		"**{S}{d}.** The simplest plan holds up best, so start there and keep one alternative in hand.",
-		"**{S}{d}.** Most of the value comes from a few choices made early; the rest can stay open.",
-		"{S}{d} should be settled before the details around it, because other parts of the plan depend on it.",
-		"For {s}{d}, a short list beats a long one: three candidates were kept and the others dropped.",
-		"{S}{d}: the obvious choice is a good one, with two small changes that make it more robust.",
-		"Looking at {s}{d}, cost and time pull in different directions; the middle way is the safest.",
-		"On {s}{d}: easier than it looks, once the order of the steps is fixed.",
+		"**{S}{d}.** The simulated model knows nothing of this: the text only shows where a real model's answer stands.",
+		"**{S}{d}.** No real model wrote this, so there is nothing to rely on; it shows how a run goes.",
+		"**{S}{d}.** Here stands what a real model finds out; the simulated one has no knowledge of it.",
+		"{S}{d} would be answered here. The simulated model has no facts about it and invents none.",
+		"For {s}{d} there is only an outline by the simulated model: it shows what an answer contains, and no more.",
+		"{S}{d}: a simulated entry, as long as a real one usually is and without its substance.",
+		"Looking at {s}{d} takes a model that knows the subject; this one plays the part and says so.",
+		"On {s}{d}: a placeholder of the simulated model, in the place where the answer belongs.",
 	}
 	entryPoints = []string{
-		"**First choice:** the one closest to the rest of the plan; it saves time at both ends.",
-		"**Alternative:** a quieter option with the same benefits, good when the first is taken.",
-		"**Cost:** stay in the middle of the usual range and keep about a tenth in reserve.",
-		"**Timing:** begin early and leave half an hour of slack before the next step.",
-		"**Booking:** reserve a few days ahead, since the popular options fill up first.",
-		"**Risk:** the plan depends on one confirmation; ask for it in writing.",
-		"**Effort:** light, with one longer stretch in the middle that can be split in two.",
-		"**For a group:** agree on one meeting point and one person who decides.",
-		"**If it rains or slips:** move this part to the end and swap it with something indoors.",
-		"**Worth skipping:** the option that everybody lists first; it takes long and adds little.",
-		"**Quality check:** look at the newest reviews or figures, not at the average of all years.",
-		"**Next step:** confirm the first choice and note the reference where all can find it.",
+		"**First choice:** one option, with the reason why it fits the rest.",
+		"**Alternative:** a second option, and when it is the better one.",
+		"**Cost:** an amount with its unit, and what it rests on.",
+		"**Timing:** when it begins, how long it takes, what it waits for.",
+		"**Sources:** where each statement comes from, and how firm it is.",
+		"**Risk:** what would make it fail, and how that is noticed early.",
+		"**Effort:** who does it, and how many hours it takes.",
+		"**For whom:** who needs it, and who can leave it out.",
+		"**If it slips:** what moves along, and what stays where it is.",
+		"**Worth skipping:** what everybody names first and nobody needs.",
+		"**Quality check:** by which figure or example it is judged.",
+		"**Next step:** what is decided now, by whom, until when.",
 	}
 	entrySentences = []string{
-		"Start with the option that fits the rest of the plan best and treat the others as a reserve.",
-		"A middle budget covers it comfortably, with a small margin for surprises.",
-		"Leave some slack before and after, because this part tends to run over.",
-		"What speaks for it is simplicity: few people are involved and little can go wrong.",
-		"The main risk is late confirmation, so ask early and keep the answer at hand.",
-		"If plans change, it can be moved by a day without touching anything else.",
-		"It combines well with what the other fields contribute and needs no special preparation.",
-		"Two details matter more than the rest: the opening hours and the way there.",
-		"Past experience suggests that fewer and better choices lead to a calmer result.",
+		"A real model would name the option that fits the request and say why.",
+		"It would give figures with their unit and date, and say which of them are assumed.",
+		"It would keep to its own field and leave the rest to the other specialists.",
+		"It would say what is firm, what is likely, and what must be checked first.",
+		"It would refer to what the others wrote where its own part depends on that.",
+		"It would come to a recommendation that can be acted on.",
+		"It would name the two or three points on which the outcome turns.",
+		"It would mention what it left out, and for which reason.",
+		"It would answer in the language of the request and without preamble.",
 	}
 	entryClosings = []string{
-		"Everything else can be decided on the spot.",
-		"This is enough to decide; more detail would not change the choice.",
-		"If only one thing is fixed in advance, let it be this one.",
-		"The remaining open point is a date, which the others can set.",
-		"Revisit it once, shortly before it matters.",
+		"With `--model` a real model takes this part.",
+		"The plan, the parallel work and the document are real; this text is not.",
+		"Everything around this text happened as it does with a real model.",
+		"The log has who wrote this entry, for which task and in which model call.",
+		"Give the run a real model to read an answer here.",
 	}
 	bridges = []string{
 		"These points belong together and are best read in this order.",
@@ -68,8 +70,12 @@ var (
 	}
 )
 
-// usualDays is how long a plan by days is when the request does not say.
-const usualDays = 2
+// usualDays is how long a plan by days is when the request does not say, maxDaysPlanned the
+// most that it has.
+const (
+	usualDays      = 2
+	maxDaysPlanned = 14
+)
 
 func pick(dice *rand.Rand, list []string) string { return list[dice.IntN(len(list))] }
 
@@ -133,6 +139,9 @@ func (p *part) dispatchMessage(c colleague, ids []int, total, again int) string 
 
 // entryText is what a specialist writes for a task, different for each day.
 func (p *part) entryText(t task, day int) string {
+	if text, ok := p.known(t, day); ok {
+		return text
+	}
 	dice := p.dice("entry", t.text, strconv.Itoa(day), p.system)
 	about, _, _ := strings.Cut(subject(t.text), " for ")
 	when := ""
@@ -189,9 +198,13 @@ func (p *part) specialistAnswer() string {
 	return "Done with " + strings.Join(did, ", ") + ". The details are in the document."
 }
 
-// soloAnswer answers without a team.
+// soloAnswer answers without a team: with what the model knows of the request, else with
+// the outline of an answer.
 func (p *part) soloAnswer() string {
 	dice := p.dice("solo", p.request)
+	if found := p.matter(); found != nil {
+		return strings.TrimSpace(p.knownAnswer(found) + "\n\n" + found.Note)
+	}
 	about := topic(p.request)
 	fill := strings.NewReplacer("{S}", upperFirst(about), "{s}", lowerFirst(about), "{d}", "")
 	return strings.Join([]string{
@@ -199,4 +212,16 @@ func (p *part) soloAnswer() string {
 		"- " + strings.Join(some(dice, entryPoints, 4), "\n- "),
 		strings.Join(some(dice, entrySentences, 2), " ") + " " + pick(dice, entryClosings),
 	}, "\n\n")
+}
+
+// knownAnswer gives the first angles of what the model knows in one text.
+func (p *part) knownAnswer(found *matter) string {
+	const most = 4 // what one agent says at once
+	var texts []string
+	for i := range found.left[:min(most, len(found.left))] {
+		if text, ok := p.known(task{text: p.angleText(found, &found.left[i], nil, 0)}, 0); ok {
+			texts = append(texts, text)
+		}
+	}
+	return strings.Join(texts, "\n\n")
 }

@@ -8,12 +8,14 @@ import (
 	"strings"
 
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/sim/world"
 )
 
 // entryPlan is one entry that a specialist means to write.
 type entryPlan struct {
 	task    task
-	day     int // 0 where the task names none
+	day     int    // 0 where the task names none
+	slot    string // the time of day, "" where that does not matter
 	content string
 }
 
@@ -88,8 +90,9 @@ func (p *part) entryPlans(mine []task) []entryPlan {
 		if named := parseDays(t.text); hasDays && len(named) > 0 {
 			days = named
 		}
+		angle, _ := world.Task(t.text)
 		for _, day := range days {
-			plans = append(plans, entryPlan{task: t, day: day, content: p.entryText(t, day)})
+			plans = append(plans, entryPlan{task: t, day: day, slot: angle.Slot, content: p.entryText(t, day)})
 		}
 	}
 	return plans
@@ -178,6 +181,9 @@ var freeNames = map[string]string{"section": "findings", "slot": "general", "tim
 func chooseEnum(dice *rand.Rand, values, all []any, plan entryPlan, complaint string) any {
 	if named := mentioned(all, complaint); len(named) > 0 {
 		return named[dice.IntN(len(named))]
+	}
+	if slot := any(plan.slot); plan.slot != "" && slices.Contains(all, slot) {
+		return slot
 	}
 	if len(values) == 0 {
 		values = all

@@ -12,7 +12,7 @@ const maxSummaryLines = 12
 func (p *part) facilitatorAnswer() string {
 	var b strings.Builder
 	lines, more := p.highlights()
-	fmt.Fprintf(&b, "Here is the result for %s", topic(p.request))
+	fmt.Fprintf(&b, "Here is the result for %s", quotedTopic(p.request))
 	if len(lines) == 0 {
 		b.WriteString(", as far as it goes: the document has no text to sum up.\n")
 	} else {
@@ -22,10 +22,21 @@ func (p *part) facilitatorAnswer() string {
 	if more > 0 {
 		fmt.Fprintf(&b, "\nThe document has %d more sections.\n", more)
 	}
+	if about := p.matter(); about != nil && about.Note != "" && len(lines) > 0 {
+		b.WriteString("\n" + about.Note + "\n")
+	}
 	if limits := p.limitations(); len(limits) > 0 {
 		b.WriteString("\n**Limitations:** " + strings.Join(limits, " ") + "\n")
 	}
 	return strings.TrimSpace(b.String())
+}
+
+// quotedTopic names what a request is about: a question by its own words.
+func quotedTopic(request string) string {
+	if about := topic(request); !asks.MatchString(about + "?") {
+		return about
+	}
+	return "“" + clip(firstSentence(request), 120) + "”"
 }
 
 // highlights gives the first line of text under each heading of the clean document,
@@ -67,7 +78,7 @@ func (p *part) highlights() (lines []string, more int) {
 // one if the first is a mere title.
 func plainSentence(line string) string {
 	const title, longest = 60, 240
-	line = strings.ReplaceAll(strings.TrimLeft(line, "-*> "), "*", "")
+	line = strings.ReplaceAll(strings.TrimLeft(line, "-*> "), "**", "")
 	for at := 0; ; {
 		end := strings.Index(line[at:], ". ")
 		if end < 0 {
