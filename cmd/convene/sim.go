@@ -32,8 +32,9 @@ func newSimCommand(a *app) *cobra.Command {
 		Short: "Serve the simulated model over chat completions, Responses and Messages",
 		Long: `Serve a simulated model over the APIs that real models have: chat completions, and
 Responses and Messages, validated as strictly as their providers do. Latency and faults
-are configurable. It plays the part of any team's agents from the request alone; its text
-is filler, not an answer. ^C stops it.
+are configurable. It plays the part of any team's agents from the request alone; it knows a
+few cities, a few things to compare and some mistakes in code, and says of all else that it
+only shows how a run goes. ^C stops it.
 
 Faults are ` + sim.FaultSyntax + `.`,
 		Example: `  convene sim --first-token 150ms --per-chunk 10ms

@@ -1,6 +1,7 @@
 // Package sim is a simulated model: it plays the job of any team offline, from
-// nothing but the request it is sent. Its text is filler: whoever shows it labels it
-// as simulated.
+// nothing but the request it is sent. It knows the small world of package world; of all
+// else it says plainly that it knows nothing. Whoever shows its text labels it as
+// simulated.
 //
 // The reply is a pure function of the request and [Options.Seed]. The model
 // recognises its part by the tools it is offered (facilitator, specialist, specialist

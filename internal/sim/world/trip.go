@@ -9,8 +9,8 @@ import (
 var dayAngles = []Angle{
 	{Title: "Find the way there and around", fits: "transport logistics getting there around tickets timing", Slot: "general", text: ways},
 	{Title: "Choose where to stay and what to book", fits: "lodging logistics budget booking tickets documents getting", Slot: "general", text: stay},
-	{Title: "Choose lunches", fits: "food lunch restaurants markets local dishes breakfast", Daily: true, Slot: "afternoon", text: daily("Lunch", func(d day) string { return d.lunch })},
-	{Title: "Choose dinners", fits: "food dinner restaurants dishes snacks reservations", Daily: true, Slot: "evening", text: daily("Dinner", func(d day) string { return d.dinner })},
+	{Title: "Choose lunches", fits: "food lunch restaurants markets local dishes breakfast", Daily: true, Slot: "afternoon", text: daily("Lunch", func(d day) string { return "Lunch: " + d.lunch })},
+	{Title: "Choose dinners", fits: "food dinner restaurants dishes snacks reservations", Daily: true, Slot: "evening", text: daily("Dinner", func(d day) string { return "Dinner: " + d.dinner })},
 	{Title: "Choose the mornings", fits: "sightseeing sights museums culture history walks", Daily: true, Slot: "morning", text: daily("Morning", func(d day) string { return d.morning })},
 	{Title: "Choose the afternoons", fits: "sightseeing sights museums culture events nature", Daily: true, Slot: "afternoon", text: daily("Afternoon", func(d day) string { return d.afternoon })},
 	{Title: "Work out what it costs", fits: "budget money prices figures", Slot: "general", text: budget},
