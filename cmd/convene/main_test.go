@@ -49,7 +49,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "interrupt": interrupt, "simserver": startSim, "write": writeBytes, "save": save,
 			"checklog": checkLog, "poison": poison, "waitrun": waitRun,
-			"freeport": freePort, "fetch": fetch, "hold": hold, "holds": holds, "sql": runSQL,
+			"freeport": freePort, "fetch": fetch, "hold": hold, "holds": holds, "fill": fill, "sql": runSQL,
 		},
 	})
 }
@@ -126,6 +126,16 @@ func writeBytes(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("usage: write FILE TEXT-WITH-ESCAPES")
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(unescape(ts, args[1])), 0o600))
+}
+
+// fill writes a file of so many letters.
+func fill(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: fill FILE LETTERS")
+	}
+	letters, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), bytes.Repeat([]byte("x"), letters), 0o600))
 }
 
 func unescape(ts *testscript.TestScript, text string) string {

@@ -3,6 +3,9 @@
 package main
 
 import (
+	"os"
+	"os/signal"
+
 	"github.com/charmbracelet/x/term"
 	"golang.org/x/sys/unix"
 )
@@ -28,4 +31,28 @@ func muteKeys(fd uintptr) (restore func() error) {
 		return func() error { return nil }
 	}
 	return func() error { return term.SetState(fd, before) }
+}
+
+// readKeys has the terminal give each key as it is pressed, unseen; ^C and ^Z stay
+// signals. The function it gives puts the terminal back.
+func readKeys(fd uintptr) (restore func() error, err error) {
+	before, err := term.GetState(fd)
+	if err != nil {
+		return nil, err
+	}
+	raw := *before
+	raw.Lflag &^= unix.ECHO | unix.ICANON | unix.IEXTEN
+	raw.Iflag &^= unix.ICRNL | unix.IXON
+	raw.Cc[unix.VMIN], raw.Cc[unix.VTIME] = 1, 0
+	if err := term.SetState(fd, &raw); err != nil {
+		return nil, err
+	}
+	return func() error { return term.SetState(fd, before) }, nil
+}
+
+// continued tells when the process goes on after ^Z.
+func continued() (signals <-chan os.Signal, stop func()) {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, unix.SIGCONT)
+	return c, func() { signal.Stop(c) }
 }

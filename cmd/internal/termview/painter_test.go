@@ -15,6 +15,8 @@ import (
 type screen struct {
 	rows []string
 	row  int
+	// within is set while the cursor is behind the beginning of its row.
+	within bool
 }
 
 var control = regexp.MustCompile("\x1b\\[(\\??[0-9]*)([A-Za-z])|\r|\n|[^\x1b\r\n]+")
@@ -27,14 +29,19 @@ func (s *screen) Write(p []byte) (int, error) {
 		switch {
 		case m[0] == "\n":
 			s.row++
+			s.within = false
 		case m[2] == "A":
 			n, _ := strconv.Atoi(m[1])
 			s.row = max(0, s.row-n)
+		case m[2] == "J" && s.within:
+			s.rows = s.rows[:s.row+1]
 		case m[2] == "J":
 			s.rows = append(s.rows[:s.row], "")
-		case m[0] == "\r", m[2] != "":
+		case m[0] == "\r":
+			s.within = false
+		case m[2] != "":
 		default:
-			s.rows[s.row] = m[0]
+			s.rows[s.row], s.within = m[0], true
 		}
 	}
 	return len(p), nil
@@ -76,4 +83,21 @@ func TestPainterIsSilentWhereNothingChanged(t *testing.T) {
 	written := out.Len()
 	require.NoError(t, p.Paint([]string{"same"}, 80))
 	require.Equal(t, written, out.Len())
+}
+
+// What is printed stays above the picture that somebody types into.
+func TestPainterPrintsAboveThePrompt(t *testing.T) {
+	s := &screen{}
+	p := termview.NewPainter(s)
+	require.NoError(t, p.PaintPrompt([]string{"working", "> he", "  llo"}, 80, 1, 4))
+	require.Equal(t, "working\n> he\n  llo", s.text())
+	require.Equal(t, 1, s.row)
+	require.NoError(t, p.Print(s, []string{"an answer", "in two lines"}, 80))
+	require.Equal(t, "an answer\nin two lines", s.text())
+	require.NoError(t, p.PaintPrompt([]string{"> "}, 80, 0, 2))
+	require.Equal(t, "an answer\nin two lines\n> ", s.text())
+	require.NoError(t, p.Clear(80))
+	require.Equal(t, "an answer\nin two lines", s.text())
+	require.NoError(t, p.Print(s, nil, 80))
+	require.Equal(t, "an answer\nin two lines", s.text())
 }

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/convene-run/convene/internal/sim"
+)
+
+// pty is a terminal with a program at it. What the program wrote is kept, its escape
+// sequences left out.
+type pty struct {
+	t       *testing.T
+	master  *os.File
+	command *exec.Cmd
+	mu      sync.Mutex // guards written
+	written strings.Builder
+	read    chan struct{}
+}
+
+// atTerminal starts convene at a terminal of 100 by 30 cells.
+func atTerminal(t *testing.T, env []string, args ...string) *pty {
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	require.NoError(t, err)
+	require.NoError(t, unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0))
+	number, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
+	require.NoError(t, err)
+	slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
+	require.NoError(t, err)
+	require.NoError(t, unix.IoctlSetWinsize(int(slave.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 30, Col: 100}))
+	p := &pty{t: t, master: master, command: exec.Command("convene", args...), read: make(chan struct{})}
+	p.command.Stdin, p.command.Stdout, p.command.Stderr = slave, slave, slave
+	p.command.Env = append(append(os.Environ(), "TERM=xterm-256color", "CONVENE_MODEL=sim", "NO_COLOR="), env...)
+	p.command.SysProcAttr = &unix.SysProcAttr{Setsid: true, Setctty: true}
+	require.NoError(t, p.command.Start())
+	require.NoError(t, slave.Close())
+	go p.collect()
+	t.Cleanup(func() {
+		_ = p.command.Process.Kill()
+		_ = master.Close()
+		<-p.read
+	})
+	return p
+}
+
+func (p *pty) collect() {
+	defer close(p.read)
+	for part := make([]byte, 4096); ; {
+		n, err := p.master.Read(part)
+		p.mu.Lock()
+		p.written.Write(part[:n])
+		p.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (p *pty) text() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return ansi.Strip(p.written.String())
+}
+
+// types sends keys.
+func (p *pty) types(keys string) {
+	p.t.Helper()
+	_, err := p.master.WriteString(keys)
+	require.NoError(p.t, err)
+}
+
+// shows waits until the texts have come, one behind the other, since the last call.
+func (p *pty) shows(texts ...string) {
+	p.t.Helper()
+	deadline := time.Now().Add(60 * time.Second)
+	for {
+		rest, missing := p.text(), ""
+		for _, text := range texts {
+			_, behind, found := strings.Cut(rest, text)
+			if missing = text; !found {
+				break
+			}
+			rest, missing = behind, ""
+		}
+		if missing == "" {
+			p.mu.Lock()
+			p.written.Reset()
+			p.mu.Unlock()
+			return
+		}
+		if time.Now().After(deadline) {
+			p.t.Fatalf("%q was not shown:\n%s", missing, p.text())
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// ends waits for the program's end with that code.
+func (p *pty) ends(code int) {
+	p.t.Helper()
+	err := p.command.Wait()
+	if code == 0 {
+		require.NoError(p.t, err, p.text())
+		return
+	}
+	require.ErrorContains(p.t, err, fmt.Sprintf("exit status %d", code), p.text())
+}
+
+// Proves R33, R34, R36: what a person at a terminal sees of a conversation: who speaks, the
+// step, what they typed meanwhile, and the same after the process was killed.
+func TestChatAtATerminal(t *testing.T) {
+	t.Parallel()
+	store := filepath.Join(t.TempDir(), "chat.db")
+	p := atTerminal(t, nil, "chat", "--team", "skill-builder", "--store", store)
+	p.shows("a new conversation", "› ")
+	p.types("/he\t\r")
+	p.shows("/history", "/leave")
+	p.types("I want to create a skilll\x7f that posts alerts\r")
+	p.shows("You › I want to create a skill that posts alerts", "Skill Creation Assistant ›", "step 1 of 5: gathering requirements")
+	p.types("\x1b[200~When a build fails\nto the channel ops\x1b[201~\r")
+	p.shows("You › When a build fails", "      to the channel ops", "Skill Creation Assistant ›", "When should it run")
+	require.NoError(t, p.command.Process.Kill())
+
+	p = atTerminal(t, []string{"NO_COLOR=1"}, "chat", "--continue", "--store", store)
+	p.shows("You › I want to create a skill that posts alerts", "Skill Creation Assistant ›", "When should it run", "step 2 of 5: defining triggers")
+	p.types("\x1b[A\x15\x7f\x15/agents\r")
+	p.shows("› Skill Creation Assistant (skill_creation_assistant)")
+	p.types("cancel\r")
+	p.shows("You › cancel", "Assistant ›")
+	p.types("\x03")
+	p.shows("^C again")
+	p.types("\x03")
+	p.shows("continue this conversation with: convene chat --thread")
+	p.ends(exitInterrupted)
+}
+
+// ^C cancels the answer and not the conversation; what was typed meanwhile is answered next.
+func TestChatCancelsAndQueues(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(sim.NewServer(sim.Options{FirstToken: 300 * time.Millisecond}))
+	defer server.Close()
+	store := filepath.Join(t.TempDir(), "chat.db")
+	p := atTerminal(t, nil, "chat", "--team", "trip", "--store", store, "--base-url", server.URL+"/v1")
+	p.shows("a new conversation")
+	p.types("Plan three days in Kyoto for two\r")
+	p.shows("tasks planned")
+	p.types("And what is the weather like?\r")
+	p.shows("queued, place 1", "queued 1: And what is the weather like?")
+	p.types("\x03")
+	p.shows("cancelling the answer", "! This request was cancelled: The user stopped it.", "You › And what is the weather like?", "Facilitator ›")
+	p.types("\x04")
+	p.shows("continue this conversation with")
+	p.ends(exitDone)
+}
