@@ -103,7 +103,7 @@ func inVain(run *thread.Run) string {
 	case run.ToolsSucceeded == 0:
 		return fmt.Sprintf("no tool call succeeded, of %d", run.ToolsTried)
 	case len(run.Board.Tasks()) == 0 && run.Document.Version() == 0 && !run.Handed && !anyoneAnswered(run):
-		return "tools were called, but nothing was planned, written or answered by a specialist"
+		return "tools were called, but nothing was planned, written or answered"
 	}
 	return ""
 }
@@ -111,7 +111,7 @@ func inVain(run *thread.Run) string {
 func anyoneAnswered(run *thread.Run) bool {
 	return slices.ContainsFunc(run.Dispatches, func(d *thread.Dispatch) bool {
 		return d.Finish != nil && d.Finish.Status == events.OutcomeOK
-	})
+	}) || slices.ContainsFunc(run.Inputs(), func(i *thread.Input) bool { return i.Answer != nil })
 }
 
 // missingWork names the open tasks and the failures behind them.

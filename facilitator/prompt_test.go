@@ -50,7 +50,7 @@ func TestTools(t *testing.T) {
 	for _, s := range tm.Specialists {
 		want = append(want, loop.DispatchPrefix+string(s.ID))
 	}
-	want = append(want, facilitator.AskTool)
+	want = append(want, facilitator.AskTool, facilitator.AskUserTool)
 	var names []string
 	first, again := facilitator.Tools(tm), facilitator.Tools(tm)
 	for i := range first {

@@ -23,7 +23,7 @@ type tools struct{ team *team.Team }
 
 // Tools are the facilitator's tools in the order in which they are offered: those
 // on the board and the document, a dispatch tool per specialist, and one that asks
-// several of them; where the team allows it, one that hands the conversation over and
+// several of them, and one that asks the user; where the team allows it, one that hands the conversation over and
 // one that reads it.
 func Tools(t *team.Team) []agent.Tool {
 	tools := tools{t}
@@ -33,7 +33,7 @@ func Tools(t *team.Team) []agent.Tool {
 	for _, s := range t.Specialists {
 		list = append(list, tools.dispatch(s))
 	}
-	list = append(list, tools.ask())
+	list = append(list, tools.ask(), tools.askUser())
 	if t.Handoff != nil {
 		list = append(list, tools.handoff(), specialists.ReadThread(t))
 	}

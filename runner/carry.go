@@ -43,7 +43,7 @@ func (r *Run) takeUp(ctx context.Context, th *thread.Thread) (bool, error) {
 		if current.Status == events.StatusAwaitingInput && !ready(current) {
 			return false, nil
 		}
-		r.id, r.message = current.ID, current.Started.MessageID
+		r.id = current.ID
 		return true, r.resume(th)
 	case len(th.Queue()) == 0:
 		return false, nil
@@ -59,6 +59,7 @@ func ready(run *thread.Run) bool {
 
 // resume takes up the current run of the thread.
 func (r *Run) resume(th *thread.Thread) (err error) {
+	r.message = th.Current().Started.MessageID
 	if r.plan, err = r.runner.recall(r.id, th.Current().Started, r.terms.Functions); err != nil {
 		return err
 	}

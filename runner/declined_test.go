@@ -148,7 +148,7 @@ func TestToolsThatBringNothing(t *testing.T) {
 		"unknown": {[]llmtest.Step{llmtest.Calls("", llmtest.Call("search", args{})), llmtest.Says("Found")}, "no tool call succeeded, of 1"},
 		"only looked": {
 			[]llmtest.Step{llmtest.Calls("", llmtest.Call("get_plan_status", args{})), llmtest.Says("All done")},
-			"tools were called, but nothing was planned, written or answered by a specialist",
+			"tools were called, but nothing was planned, written or answered",
 		},
 		"direct": {[]llmtest.Step{llmtest.Says("Hello")}, ""},
 	} {

@@ -32,7 +32,7 @@ func (r *Runner) handOff(ctx context.Context, key events.ThreadKey, h conversati
 	var rejected *events.HandoffRejected
 	var handoff events.HandoffID
 	text := fmt.Sprintf("[The conversation is handed to %s: %s]", chars.Clip(string(h.Target), conversation.MaxReasonChars), h.Reason)
-	err := r.lead(ctx, key, terms, text, func(tx *thread.Tx, p *plan) error {
+	err := r.leadWhenFree(ctx, key, terms, text, func(tx *thread.Tx, p *plan) error {
 		rejected = facilitator.HandOver(tx, &p.config.Team, h)
 		if rejected != nil {
 			facilitator.Finish(tx, facilitator.Ending{Failed: true, Reason: rejected.Reason})
@@ -43,10 +43,7 @@ func (r *Runner) handOff(ctx context.Context, key events.ThreadKey, h conversati
 		}
 		return nil
 	})
-	switch {
-	case errors.Is(err, events.ErrHeld):
-		err = errors.Join(ErrBusy, err)
-	case err == nil && rejected != nil:
+	if err == nil && rejected != nil {
 		err = &conversation.RejectedError{Code: rejected.Code, Reason: rejected.Reason}
 	}
 	if err != nil {
@@ -115,6 +112,28 @@ func (r *Runner) heard(_ *Run, err error) error {
 		return nil
 	}
 	return err
+}
+
+// leadWhenFree is lead for a thread that is being given back: its run is over, and who drove
+// it still holds it for a moment.
+func (r *Runner) leadWhenFree(ctx context.Context, key events.ThreadKey, terms Terms, text string, decide func(*thread.Tx, *plan) error) error {
+	for range maxConflicts {
+		err := r.lead(ctx, key, terms, text, decide)
+		if !errors.Is(err, events.ErrHeld) {
+			return err
+		}
+		th, err := thread.Load(ctx, r.config.Log, key, 0)
+		if err != nil {
+			return err
+		}
+		if !th.Quiet() {
+			return busy(th)
+		}
+		if err := overtaken(ctx); err != nil {
+			return err
+		}
+	}
+	return ErrBusy
 }
 
 // lead begins a run that no message starts, with a decision, and drives it.

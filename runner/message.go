@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/google/uuid"
@@ -182,7 +183,7 @@ func (r *Run) talk(ctx, work context.Context, live *agent.Live, prompt string, d
 		var session *conversation.Session
 		over := false
 		err := r.journal.Do(func(tx *thread.Tx) {
-			over, session = tx.Run.Status.Over(), nil
+			over, session = tx.Run.Status.Over() || tx.Run.Suspended != nil, nil
 			if tx.Run.Floor() != thread.Facilitator {
 				session = tx.Run.Thread().Handoffs.Active()
 			}
@@ -199,6 +200,9 @@ func (r *Run) talk(ctx, work context.Context, live *agent.Live, prompt string, d
 				Dispatcher: dispatcher, Work: work, Live: live,
 			}
 			err = l.Drive(ctx)
+		}
+		if errors.Is(err, loop.ErrAwaitingInput) {
+			err = r.awaitInput()
 		}
 		if err != nil {
 			return err

@@ -280,12 +280,7 @@ func (r *Run) run(ctx, work context.Context, live *agent.Live, prompt string) {
 	if errors.Is(err, loop.ErrSuspended) {
 		err = r.journal.Do(func(tx *thread.Tx) {
 			if !tx.Run.Status.Over() {
-				parked := r.patience.suspended(err)
-				if why := r.governor.why(); why != nil {
-					parked.Reason = why.Error()
-				}
-				parked.DrivenMS = tx.Run.DrivenUntil(tx.Now).Milliseconds()
-				tx.Emit("", "", parked)
+				r.park(tx, loop.ErrSuspended)
 			}
 		})
 	}

@@ -143,6 +143,9 @@ type Job struct {
 	Batch *events.BatchRow
 	// MaxWait is that of [Config], which it defaults to.
 	MaxWait time.Duration
+	// OnInput says what becomes of the run where it asks a person for something. Defaults to
+	// [ParkOnInput].
+	OnInput OnInput
 }
 
 // Terms are what a run is driven under. They are of the process, not of the run:
@@ -156,11 +159,14 @@ type Terms struct {
 	Budget Budget
 	// MaxWait is that of [Config], which it defaults to.
 	MaxWait time.Duration
+	// OnInput says what becomes of the run where it asks a person for something. Defaults to
+	// [ParkOnInput].
+	OnInput OnInput
 }
 
 // terms are those of a run that the job starts.
 func (job *Job) terms() Terms {
-	return Terms{Priority: job.Priority, Functions: maps.Clone(job.Functions), Budget: job.Budget, MaxWait: job.MaxWait}
+	return Terms{Priority: job.Priority, Functions: maps.Clone(job.Functions), Budget: job.Budget, MaxWait: job.MaxWait, OnInput: job.OnInput}
 }
 
 // MaxRequestChars bounds a request.
@@ -199,6 +205,9 @@ func (job *Job) check() error {
 		if err := job.Message.check(); err != nil {
 			return err
 		}
+	}
+	if err := job.OnInput.Check(); err != nil {
+		return err
 	}
 	job.Tenant = job.Tenant.OrLocal()
 	if job.Thread == "" {
@@ -401,6 +410,9 @@ func (r *Runner) find(ctx context.Context, tenant events.TenantID, id events.Run
 // [Terms] are the ordinary ones. While another process drives the run the error is an
 // [*events.HeldError], once it has finished [events.ErrRunOver].
 func (r *Runner) Resume(ctx context.Context, tenant events.TenantID, id events.RunID, terms Terms) (*Run, error) {
+	if err := terms.OnInput.Check(); err != nil {
+		return nil, err
+	}
 	run, th, err := r.take(ctx, tenant, id)
 	if err != nil {
 		return nil, err

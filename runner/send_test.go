@@ -200,3 +200,18 @@ func TestAnswerWhereNothingWasAsked(t *testing.T) {
 		require.ErrorAs(t, err, &wrong)
 	}
 }
+
+// load folds the thread of these tests.
+func load(t testing.TB, log events.Log) *thread.Thread {
+	t.Helper()
+	th, err := thread.Load(t.Context(), log, chatKey, 0)
+	require.NoError(t, err)
+	return th
+}
+
+func envsOf(t testing.TB, log events.Log) []events.Envelope {
+	t.Helper()
+	envs, err := log.Read(t.Context(), chatKey, 0, 0)
+	require.NoError(t, err)
+	return envs
+}

@@ -33,6 +33,7 @@ type pending struct {
 func (l *Loop) advance(tx *thread.Tx, a advancing) []pending {
 	var start []pending
 	var last []agent.Invocation
+	waits := false
 	if a.early == nil {
 		l.recordTooMany(tx, len(a.calls))
 	}
@@ -60,6 +61,8 @@ func (l *Loop) advance(tx *thread.Tx, a advancing) []pending {
 			l.finish(tx, in, l.decide(tx, handler, in))
 		case Last:
 			last = append(last, in)
+		case Await:
+			waits = l.await(tx, handler, in) || waits
 		case Dispatch:
 			if p, open := l.openDispatch(tx, handler, call, in); open {
 				start = append(start, p)
@@ -76,7 +79,7 @@ func (l *Loop) advance(tx *thread.Tx, a advancing) []pending {
 			}
 		}
 	}
-	if len(start) == 0 && !l.lacksRest(tx.Run.Conversation(l.ID).Turn()) {
+	if len(start) == 0 && !waits && !l.lacksRest(tx.Run.Conversation(l.ID).Turn()) {
 		for _, in := range last {
 			l.finish(tx, in, l.decide(tx, Pure(l.Spec.Tools.tools[in.Tool].Handler.(Last)), in))
 		}

@@ -104,7 +104,11 @@ func (l *Loop) next(ctx context.Context) (NextStep, llm.Request, error) {
 			if turn := conv.Turn(); turn != nil {
 				start = l.resolve(tx, conv, turn)
 				turn = conv.Turn()
-				if waiting = turn.Open() || l.lacksRest(turn); waiting || l.Role.Over(tx.Run) {
+				if waiting = turn.Open() || l.lacksRest(turn); waiting && len(start) == 0 && l.onlyAwaits(tx.Run, turn) {
+					step, waiting = AwaitInput{}, false
+					return
+				}
+				if waiting || l.Role.Over(tx.Run) {
 					return
 				}
 			}

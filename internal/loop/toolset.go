@@ -42,6 +42,13 @@ type Dispatch func(tx *thread.Tx, in agent.Invocation) (id events.DispatchID, re
 // there what it has.
 type Consult func(ctx context.Context, journal Journal, dispatcher Dispatcher, in agent.Invocation) (string, error)
 
+// Await is a tool whose result is the answer of a person, however long that takes. The
+// decision emits an input_requested for the call, or says what is wrong with it.
+type Await func(tx *thread.Tx, in agent.Invocation) error
+
+// ToolHandler marks a handler.
+func (Await) ToolHandler() {}
+
 // ToolHandler marks a handler.
 func (Pure) ToolHandler() {}
 
@@ -113,7 +120,7 @@ func offerable(t agent.Tool) error {
 // runs reports whether the loop runs handlers of this kind.
 func runs(handler agent.Handler) bool {
 	switch handler.(type) {
-	case Pure, Last, Dispatch, Consult, agent.External:
+	case Pure, Last, Await, Dispatch, Consult, agent.External:
 		return true
 	}
 	return false
@@ -146,8 +153,11 @@ func (s *Toolset) check(call events.ToolCall) (compiled, error) {
 // reaches outside the decision, and its arguments are right.
 func (s *Toolset) slow(call events.ToolCall) bool {
 	tool, err := s.check(call)
-	_, pure := tool.Handler.(Pure)
-	return err == nil && !pure && !s.last(call)
+	switch tool.Handler.(type) {
+	case Pure, Last, Await:
+		return false
+	}
+	return err == nil
 }
 
 // last reports whether the call is of a tool that is decided at the end of its turn.
