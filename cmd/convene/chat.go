@@ -84,7 +84,7 @@ func (a *app) chat(c *cobra.Command, f *chatFlags) (err error) {
 	if err != nil {
 		return usage(err)
 	}
-	d := &driver{app: a, models: a.models(f.baseURL), flags: driveFlags{baseURL: f.baseURL, json: f.json, maxWait: f.maxWait}}
+	d := &driver{app: a, models: a.watchedModels(f.baseURL), flags: driveFlags{baseURL: f.baseURL, json: f.json, maxWait: f.maxWait}}
 	open := a.openStore
 	if f.newest || f.as == "human" {
 		open = a.existingStore

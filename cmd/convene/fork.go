@@ -45,7 +45,7 @@ unchanged. convene show and the dashboard give the event numbers.`,
 }
 
 func (a *app) fork(ctx context.Context, id string, f driveFlags, change runner.Change) (err error) {
-	d := &driver{app: a, flags: f, models: a.models(f.baseURL)}
+	d := &driver{app: a, flags: f, models: a.watchedModels(f.baseURL)}
 	if err := d.open(ctx, a.existingStore); err != nil {
 		return err
 	}

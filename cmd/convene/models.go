@@ -4,18 +4,36 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/sim"
 	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/llm/endpoint"
 	"github.com/convene-run/convene/runner"
 )
 
 // models makes the resolver of model names.
-func (a *app) models(baseURL string) *endpoint.Resolver {
+func (a *app) models(baseURL string) *endpoint.Resolver { return a.resolver(baseURL, nil) }
+
+// watchedModels makes the resolver of a command whose runs somebody watches: on a terminal
+// the simulated model takes its time.
+func (a *app) watchedModels(baseURL string) *endpoint.Resolver {
+	if baseURL != "" || !a.canDraw(a.err) { // a client of one's own would come before the address
+		return a.models(baseURL)
+	}
+	return a.resolver(baseURL, map[string]llm.Client{sim.Provider: sim.New(watchedPace)})
+}
+
+// watchedPace has a run of the team general take some eight seconds: long enough to see the
+// plan, the parallel work and the document grow.
+var watchedPace = sim.Options{FirstToken: 250 * time.Millisecond, PerChunk: 18 * time.Millisecond}
+
+func (a *app) resolver(baseURL string, custom map[string]llm.Client) *endpoint.Resolver {
 	limits := a.flags.limits
 	r := endpoint.New(endpoint.Config{
-		Env: a.env, Default: a.defaultModel(), Providers: a.config.Providers(), BaseURL: baseURL, API: events.API(a.flags.api),
+		Custom: custom,
+		Env:    a.env, Default: a.defaultModel(), Providers: a.config.Providers(), BaseURL: baseURL, API: events.API(a.flags.api),
 		RequestsPerMinute: int(limits.requests), TokensPerMinute: int(limits.tokens), Concurrency: int(limits.inFlight),
 	})
 	a.endpoints = r.Endpoints

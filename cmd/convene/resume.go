@@ -34,7 +34,7 @@ was unavailable.`,
 }
 
 func (a *app) resume(ctx context.Context, args []string, f driveFlags) (err error) {
-	d := &driver{app: a, flags: f, models: a.models(f.baseURL)}
+	d := &driver{app: a, flags: f, models: a.watchedModels(f.baseURL)}
 	if err := d.open(ctx, a.existingStore); err != nil {
 		return err
 	}

@@ -81,7 +81,7 @@ func (a *app) run(c *cobra.Command, args []string, f *runFlags) (err error) {
 	if err != nil {
 		return usage(err)
 	}
-	traffic, err := f.traffic.open(a, a.models(f.baseURL))
+	traffic, err := f.traffic.open(a, a.watchedModels(f.baseURL))
 	if err != nil {
 		return usage(err)
 	}

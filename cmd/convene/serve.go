@@ -71,7 +71,7 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 	if err != nil {
 		return usage(err)
 	}
-	d := &driver{app: a, flags: driveFlags{baseURL: f.baseURL, maxWait: f.maxWait}, models: a.models(f.baseURL)}
+	d := &driver{app: a, flags: driveFlags{baseURL: f.baseURL, maxWait: f.maxWait}, models: a.watchedModels(f.baseURL)}
 	if err := d.open(ctx, a.storeToServe); err != nil {
 		return err
 	}
