@@ -207,7 +207,7 @@ func (v *screenView) broken() error {
 		return nil
 	}
 	v.begun = false
-	return v.print(append(termview.Notice("(broken off)", v.theme, width(v.app.out)), ""))
+	return v.print(append(termview.BrokenOff(v.theme, width(v.app.out)), ""))
 }
 
 func (v *screenView) notice(lines ...string) error {

@@ -52,6 +52,8 @@ type driver struct {
 	log    events.Log
 	level  zerolog.Level
 	beats  chan runner.Signal
+	// answer shows the answer while it is written; nil where stdout is no terminal.
+	answer *answerView
 	// companion is the dashboard beside the run, nil without one.
 	companion *companion
 }
@@ -123,7 +125,7 @@ func (d *driver) show(run *runner.Run, after events.Seq) error {
 	current := f.thread.Current()
 	err = d.write(current) // before stdout, whose reader may have gone
 	if !d.flags.json {
-		if printed := d.app.printResult(current); !errors.Is(printed, syscall.EPIPE) {
+		if printed := d.app.printResult(current, d.answer != nil && d.answer.done); !errors.Is(printed, syscall.EPIPE) {
 			err = errors.Join(err, printed)
 		}
 	}
@@ -153,9 +155,13 @@ func (d *driver) write(run *thread.Run) error {
 // views chooses how the run is shown.
 func (d *driver) views(run *runner.Run, after events.Seq) []view {
 	var views []view
-	if d.flags.json {
-		_, _, ok := terminal(d.app.out)
-		views = append(views, &jsonView{d.app.out, ok})
+	_, _, screen := terminal(d.app.out)
+	switch {
+	case d.flags.json:
+		views = append(views, &jsonView{d.app.out, screen})
+	case screen:
+		d.answer = d.newAnswerView(run.Live)
+		views = append(views, d.answer)
 	}
 	switch {
 	case d.level != zerolog.Disabled:
@@ -164,6 +170,10 @@ func (d *driver) views(run *runner.Run, after events.Seq) []view {
 	case d.app.canDraw(d.app.err) && !d.sharedScreen():
 		live := d.app.newLiveView()
 		live.lives, live.signals = run.Live, d.beats
+		if d.answer != nil {
+			live.answer = d.answer.speech.open
+			d.answer.print = func(lines []string) error { return live.above(d.app.out, lines) }
+		}
 		views = append(views, live)
 	default:
 		views = append(views, &plainView{out: d.app.err, after: after, lives: run.Live, signals: d.beats})
@@ -188,9 +198,9 @@ func (a *app) logLevel() (zerolog.Level, error) {
 	return zerolog.Disabled, fmt.Errorf("--log-level %q is none of debug, info, warn, error", a.flags.logLevel)
 }
 
-// printResult writes answer and document: on a terminal the document rendered and
-// then the answer, so that the answer is what is read first; elsewhere Markdown.
-func (a *app) printResult(run *thread.Run) error {
+// printResult writes answer and document, on a terminal rendered, elsewhere as Markdown.
+// answered is set where the answer was shown while it was written.
+func (a *app) printResult(run *thread.Run, answered bool) error {
 	if !run.Status.Over() {
 		return nil
 	}
@@ -199,7 +209,14 @@ func (a *app) printResult(run *thread.Run) error {
 		_, err := fmt.Fprint(a.out, termview.Text(termview.Markdown(run)))
 		return err
 	}
-	_, err := fmt.Fprintln(a.out, termview.Rendered(run, a.theme(a.out), width))
+	text := termview.Rendered(run, a.theme(a.out), width)
+	if answered {
+		text = termview.RenderedDocument(run, a.theme(a.out), width)
+	}
+	if text == "" {
+		return nil
+	}
+	_, err := fmt.Fprintln(a.out, text)
 	return err
 }
 

@@ -93,7 +93,7 @@ func (a *app) replay(ctx context.Context, name string, speed float64) error {
 	if run == nil {
 		return usage(fmt.Errorf("%s contains no run", name))
 	}
-	if err := a.printResult(run); err != nil {
+	if err := a.printResult(run, false); err != nil {
 		return err
 	}
 	a.printSummary(run)

@@ -43,7 +43,7 @@ func (a *app) newLiveView() *liveView {
 // theme allows colours where w is a terminal that wants them: https://no-color.org
 func (a *app) theme(w io.Writer) termview.Theme {
 	_, _, ok := terminal(w)
-	return termview.Theme{Color: ok && a.env("NO_COLOR") == "" && a.env("TERM") != "dumb"}
+	return termview.Theme{Screen: ok, Color: ok && a.env("NO_COLOR") == "" && a.env("TERM") != "dumb"}
 }
 
 // width is how wide lines for w may be.

@@ -30,6 +30,8 @@ type liveView struct {
 	signals <-chan runner.Signal
 	slow    map[events.DispatchID]time.Time
 	drawn   bool
+	// answer gives the lines of the answer that are not complete; nil where nobody follows it.
+	answer func() []string
 }
 
 // event draws the first picture; from then on time does.
@@ -50,6 +52,9 @@ func (v *liveView) tick(run *thread.Run, now time.Time, notice string) error {
 	} else {
 		frame.Active = termview.Activities(run)
 	}
+	if v.answer != nil {
+		frame.Open = v.answer()
+	}
 	return v.painter.Paint(termview.Render(frame, v.theme), width)
 }
 
@@ -68,6 +73,12 @@ func (v *liveView) listen(now time.Time) {
 			return
 		}
 	}
+}
+
+// above prints lines to out, which shows on the same terminal, where they stay.
+func (v *liveView) above(out io.Writer, lines []string) error {
+	width, _, _ := terminal(v.out)
+	return v.painter.Print(out, lines, width)
 }
 
 func (v *liveView) close() error {

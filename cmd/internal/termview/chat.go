@@ -78,6 +78,9 @@ func behind(prefix, text string, width int) []string {
 	return lines
 }
 
+// BrokenOff says of a text that was shown while it was written that it does not count.
+func BrokenOff(theme Theme, width int) []string { return Notice("(broken off)", theme, width) }
+
 // Notice sets a line between the messages of a conversation.
 func Notice(text string, theme Theme, width int) []string {
 	lines := wrap(text, min(width-1, maxWidth))

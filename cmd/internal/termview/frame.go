@@ -18,6 +18,9 @@ type Frame struct {
 	// Width and Height are the terminal's, in cells. A picture is at most Width-1
 	// wide and Height-1 high, so that it neither wraps nor scrolls.
 	Width, Height int
+	// Open are lines of the answer that is being written which are not complete; those
+	// that are stand above the picture.
+	Open []string
 	// Notice is a line for the person who watches, such as what ^C does; "" for none.
 	Notice string
 }

@@ -22,11 +22,11 @@ const measure = 76
 // margin stands before every line of rendered Markdown.
 const margin = "  "
 
-// RenderMarkdown sets Markdown of others for a terminal of that width. With a
-// plain theme the text stays as it is, made safe.
+// RenderMarkdown sets Markdown of others for a terminal of that width. With a theme that is
+// neither for colours nor for a screen the text stays as it is, made safe.
 func RenderMarkdown(source string, theme Theme, width int) string {
 	source = Text(source)
-	if !theme.Color {
+	if !theme.Color && !theme.Screen {
 		return source
 	}
 	m := markdown{[]byte(source)}
@@ -36,6 +36,9 @@ func RenderMarkdown(source string, theme Theme, width int) string {
 	for _, line := range lines {
 		out.WriteString(strings.TrimRight(margin+line, " "))
 		out.WriteByte('\n')
+	}
+	if !theme.Color {
+		return ansi.Strip(out.String())
 	}
 	return out.String()
 }

@@ -28,6 +28,9 @@ func Render(f Frame, theme Theme) []string {
 	lines := header(f, theme, width)
 	notice := noticeLines(f, theme, width)
 	room := f.Height - 1 - len(lines) - len(notice)
+	if len(f.Open) > 0 {
+		return append(append(openLines(f, width, room), lines...), notice...)
+	}
 	var document []string
 	if f.Height >= documentHeight {
 		document = documentLines(f.Run, theme, width)
@@ -37,6 +40,15 @@ func Render(f Frame, theme Theme) []string {
 	lines = append(append(lines, document...), now...)
 	lines = lines[:min(len(lines), max(f.Height-1-len(notice), 1))]
 	return append(lines, notice...)
+}
+
+// openLines are the end of what is being written, in at most room lines.
+func openLines(f Frame, width, room int) []string {
+	var lines []string
+	for _, line := range f.Open {
+		lines = append(lines, cut(line, width))
+	}
+	return append(lines[max(0, len(lines)-max(room-1, 0)):], "")
 }
 
 // header answers whether it goes well: request, status, time, progress, cost.

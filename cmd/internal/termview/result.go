@@ -123,20 +123,27 @@ func label(run *thread.Run) string {
 	return ""
 }
 
-// Rendered sets document and answer for a terminal, the answer last, where it is
-// read first.
+// Label says of a simulated run that it is one, in lines for a terminal: none otherwise.
+func Label(run *thread.Run, theme Theme, width int) []string {
+	if !run.Simulated {
+		return nil
+	}
+	stream := NewStream(theme, width)
+	stream.Write(simulatedLabel)
+	return stream.End()
+}
+
+// Rendered sets answer and document for a terminal.
 func Rendered(run *thread.Run, theme Theme, width int) string {
-	answer := ""
-	if run.FinalAnswer != nil {
-		answer = run.FinalAnswer.Content
-	}
-	document := run.Document.RenderClean()
+	text := plainMarkdown(run)
+	return RenderMarkdown(label(run)+text, theme, width)
+}
+
+// RenderedDocument sets what stands behind an answer that was shown already.
+func RenderedDocument(run *thread.Run, theme Theme, width int) string {
+	document := strings.TrimSpace(run.Document.RenderClean())
 	if document == "" || run.FinalAnswer != nil && run.FinalAnswer.Fallback {
-		return RenderMarkdown(label(run)+answer, theme, width)
+		return ""
 	}
-	text := label(run) + document
-	if strings.TrimSpace(answer) != "" {
-		text += "\n---\n\n" + answer
-	}
-	return RenderMarkdown(text, theme, width)
+	return RenderMarkdown("---\n\n"+document, theme, width)
 }

@@ -13,6 +13,9 @@ type Theme struct {
 	// Color allows colours and weights. Colours are the terminal's own sixteen, so
 	// that they suit light and dark alike.
 	Color bool
+	// Screen is set where a person reads it on a terminal: Markdown is set for reading, with
+	// colours or without.
+	Screen bool
 }
 
 // Signs of tasks and runs. They carry the meaning; colour only repeats it.
