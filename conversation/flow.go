@@ -15,6 +15,12 @@ import (
 // something: agents in a ring would go on for ever.
 const MaxTransitions = 8
 
+// TooDeep is the warning of agents that go beyond [MaxTransitions].
+func TooDeep() events.Warning {
+	return events.Warning{Code: events.WarnTransitionDepth, Message: fmt.Sprintf(
+		"the conversation was passed on %d times without a message of the user's, which is the most: it stops here", MaxTransitions)}
+}
+
 // CodeNotAllowed is the code of an [events.HandoffRejected] that the pipeline rules out.
 const CodeNotAllowed = "not_allowed"
 

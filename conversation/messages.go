@@ -1,6 +1,12 @@
 package conversation
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/convene-run/convene/events"
+)
 
 // Messages are the sentences that users read when the conversation changes hands. In each
 // {{agent}} stands for the name of the specialist. An empty one is the default.
@@ -14,6 +20,10 @@ type Messages struct {
 	ContinueLater string `json:"continue_later,omitempty" jsonschema:"Said when the user has left a specialist whose state is kept. Defaults to: Let me know if you'd like to continue with {{agent}} later."`
 	WelcomeBack   string `json:"welcome_back,omitempty" jsonschema:"Said when a session whose state was kept can be continued. Defaults to: Welcome back! Would you like to continue with {{agent}}?"`
 	Resumed       string `json:"resumed,omitempty" jsonschema:"Shown when a specialist goes on where it was left. Defaults to: Reconnecting you with {{agent}}..."`
+	Transition    string `json:"transition,omitempty" jsonschema:"Shown when one phase follows another. {{phase}} is the phase that is over, {{next}} the one that begins. Defaults to: ✓ {{phase}} complete - Starting {{next}}..."`
+	PipelineEnd   string `json:"pipeline_end,omitempty" jsonschema:"Shown when the last phase is over. Defaults to: ✓ {{phase}} complete"`
+	RolledBack    string `json:"rolled_back,omitempty" jsonschema:"Said when the agent of the next phase cannot take over. {{next}} is its name, {{agent}} that of the agent that goes on. Defaults to: {{next}} could not take over just now. You are with {{agent}} again and nothing is lost: send a message to try once more."`
+	RingStopped   string `json:"ring_stopped,omitempty" jsonschema:"Said when agents passed the conversation on too often without a message of the user's. Defaults to: I stopped here, because the conversation was passed on many times without a question to you. {{agent}} reads your next message."`
 }
 
 // WithDefaults fills in the sentences that are not set.
@@ -31,6 +41,10 @@ func (m Messages) WithDefaults() Messages {
 		{&m.ContinueLater, "Let me know if you'd like to continue with {{agent}} later."},
 		{&m.WelcomeBack, "Welcome back! Would you like to continue with {{agent}}?"},
 		{&m.Resumed, "Reconnecting you with {{agent}}..."},
+		{&m.Transition, "✓ {{phase}} complete - Starting {{next}}..."},
+		{&m.PipelineEnd, "✓ {{phase}} complete"},
+		{&m.RolledBack, "{{next}} could not take over just now. You are with {{agent}} again and nothing is lost: send a message to try once more."},
+		{&m.RingStopped, "I stopped here, because the conversation was passed on many times without a question to you. {{agent}} reads your next message."},
 	} {
 		if strings.TrimSpace(*text.field) == "" {
 			*text.field = text.standard
@@ -41,3 +55,30 @@ func (m Messages) WithDefaults() Messages {
 
 // Say puts the name of an agent into one of the sentences.
 func Say(sentence, agent string) string { return strings.ReplaceAll(sentence, "{{agent}}", agent) }
+
+// SayTransition tells the user that a phase is over, and which one begins; none where to is "".
+func (m Messages) SayTransition(from, to events.Phase) string {
+	over := words(from)
+	if first, size := utf8.DecodeRuneInString(over); size > 0 {
+		over = string(unicode.ToUpper(first)) + over[size:]
+	}
+	sentence := m.Transition
+	if to == "" {
+		sentence = m.PipelineEnd
+	}
+	return strings.NewReplacer("{{phase}}", over, "{{next}}", words(to)).Replace(sentence)
+}
+
+// words writes a phase for people: "second_opinion" becomes "second opinion".
+func words(phase events.Phase) string {
+	return strings.NewReplacer("_", " ", "-", " ").Replace(string(phase))
+}
+
+// SayRolledBack tells the user that the agent called next could not take over, and that the
+// one called agent goes on.
+func (m Messages) SayRolledBack(next, agent string) string {
+	return strings.NewReplacer("{{next}}", next, "{{agent}}", agent).Replace(m.RolledBack)
+}
+
+// SayRing tells the user that agents went round in a ring.
+func (m Messages) SayRing(agent string) string { return Say(m.RingStopped, agent) }

@@ -240,7 +240,6 @@ type TransitionRolledBack struct {
 	// ToSeq is the event up to which the state is as it was.
 	ToSeq  Seq    `json:"to_seq"`
 	Reason string `json:"reason"`
-	Notice string `json:"notice,omitempty"`
 }
 
 // PermissionDenied records that something was refused before it was done.

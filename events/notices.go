@@ -27,6 +27,8 @@ const (
 	WarnReplyFiltered  = "reply_filtered"
 	// WarnHistoryClipped: a summary of a history was too long, or empty.
 	WarnHistoryClipped = "history_clipped"
+	// WarnTransitionDepth: agents passed the conversation on too often in a row.
+	WarnTransitionDepth = "transition_depth"
 )
 
 // Warning is a problem that was fixed or tolerated, and that a person may want

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/convene-run/convene/conversation"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/thread"
 )
@@ -70,6 +71,12 @@ func verdict(run *thread.Run, ending Ending, finished events.WorkflowFinished) (
 	var reasons []string
 	if ending.Reason != "" {
 		reasons = append(reasons, ending.Reason)
+	}
+	if run.RolledBack != nil {
+		reasons = append(reasons, run.RolledBack.Reason)
+	}
+	if deep := conversation.TooDeep(); run.Warned(deep) {
+		reasons = append(reasons, deep.Message)
 	}
 	for _, l := range run.Limits {
 		if l.Limit == finished.Limit && !strings.Contains(ending.Reason, events.Flag(l.Limit)) {

@@ -228,8 +228,9 @@ func (r *Run) converse(ctx context.Context, session *conversation.Session) error
 		Governor: r.governor, Live: live,
 		Role: &specialists.Session{
 			ID: session.ID, Agent: target, DisplayName: spec.DisplayName, Limits: r.plan.config.Team.Limits,
-			Finish: func(tx *thread.Tx) { facilitator.Finish(tx, facilitator.Ending{}) },
-			Cancel: func(tx *thread.Tx) { facilitator.Cancel(tx, "") },
+			Sentences: r.plan.config.Team.Conversation.Sentences(),
+			Finish:    func(tx *thread.Tx) { facilitator.Finish(tx, facilitator.Ending{}) },
+			Cancel:    func(tx *thread.Tx) { facilitator.Cancel(tx, "") },
 		},
 	}
 	return l.Drive(ctx)

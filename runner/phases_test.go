@@ -74,3 +74,134 @@ func TestRuleGivesTheFloor(t *testing.T) {
 	to = of[events.MessageRouted](k)
 	require.Equal(t, events.TierDefault, to[2].Tier, "affinity lapses with the agent")
 }
+
+// assess is the pipeline of the third source: alpha qualifies, beta assesses, gamma analyzes.
+func assess() *team.Team {
+	tm := pair()
+	tm.Specialists = append(tm.Specialists, team.Specialist{ID: "gamma", Description: "Analyzes.", Prompt: "Analyze."})
+	pipeline, err := conversation.NewPipeline(
+		conversation.Stage{Phase: "qualification", Agent: "alpha", Next: "assessment"},
+		conversation.Stage{Phase: "assessment", Agent: "beta", Next: "analysis", CanReturnTo: []events.Phase{"qualification"}},
+		conversation.Stage{Phase: "analysis", Agent: "gamma"},
+	)
+	if err != nil {
+		panic(err)
+	}
+	tm.Install(pipeline)
+	return tm
+}
+
+// gammaTalks is Gamma while it has the conversation.
+const gammaTalks = "You are Gamma, a specialist in a team. The conversation"
+
+func completePhase(result string, next ...string) events.ToolCall {
+	a := args{"result": result}
+	for _, phase := range next {
+		a["next_phase"] = phase
+	}
+	return llmtest.Call("complete_phase", a)
+}
+
+// Proves R38 and the transition problem of the third source: qualifier, assessor and analyzer
+// follow each other without a message of the user's between them. What the finishing agent
+// says is shown, what it found is passed on, and the synthetic message is hidden.
+func TestPhasesFollowWithoutTheUser(t *testing.T) {
+	k := &talk{t: t, log: events.NewMemory()}
+	first := llmtest.Script(t,
+		llmtest.Agent(alphaTalks, llmtest.Says("How many people are you?"), llmtest.Calls("Great! I have enough info.", completePhase("Forty people"))),
+		llmtest.Agent(betaTalks, llmtest.Says("Let's begin. Question 1: your revenue?")))
+	k.sayTo(first, assess(), "Assess my company", runner.Message{})
+	result := k.sayTo(first, assess(), "Forty", runner.Message{})
+	require.Equal(t, []any{"Let's begin. Question 1: your revenue?", events.StatusCompleted}, []any{result.Answer, result.Status}, result.Reason)
+	began := said(first.Requests(betaTalks)[0].Messages)
+	require.Equal(t, "user: [Context from previous agent (Alpha)]: Forty people", began[0])
+	require.Len(t, began, 2)
+	require.Contains(t, began[1], "user: Your phase begins now.")
+
+	second := llmtest.Script(t,
+		llmtest.Agent(betaTalks, llmtest.Calls("Thank you.", completePhase("Revenue: 4M", "analysis"))),
+		llmtest.Agent(gammaTalks, llmtest.Calls("You are doing well.", completePhase("Healthy"))),
+		llmtest.Agent(boss, llmtest.Says("Your assessment is complete.")))
+	result = k.sayTo(second, assess(), "Four million", runner.Message{})
+	require.Equal(t, []any{"Your assessment is complete.", events.StatusCompleted}, []any{result.Answer, result.Status}, result.Reason)
+	told := said(second.Requests(boss)[0].Messages)
+	require.Contains(t, told[len(told)-1], "gamma gives the conversation back (completed): Healthy")
+	require.NotContains(t, told[len(told)-1], "beta gives")
+	for _, agent := range []string{betaTalks, gammaTalks, boss} {
+		for _, req := range second.Requests(agent) {
+			requireValid(t, req.Messages)
+		}
+	}
+	var seen []string
+	for _, m := range k.fold().Messages(0, 0) {
+		seen = append(seen, string(m.Agent)+": "+m.Content)
+	}
+	require.Equal(t, []string{
+		": Assess my company", "alpha: How many people are you?", ": Forty",
+		"alpha: Great! I have enough info.", ": ✓ Qualification complete - Starting assessment...", "beta: Let's begin. Question 1: your revenue?",
+		": Four million", "beta: Thank you.", ": ✓ Assessment complete - Starting analysis...",
+		"gamma: You are doing well.", ": ✓ Analysis complete", "facilitator: Your assessment is complete.",
+	}, seen)
+	changed := of[events.PhaseChanged](k)
+	require.Len(t, changed, 4)
+	require.JSONEq(t, `{"phase":"qualification","active_agent_id":"alpha","handoff_count":1,"handoff_id":"h1"}`, string(changed[1].Snapshot))
+	require.Equal(t, "Forty people", changed[1].Result)
+	require.Equal(t, events.Phase(""), k.fold().Handoffs.Progress.Phase)
+
+	third := llmtest.Script(t, llmtest.Agent(boss, llmtest.Says("You're welcome.")))
+	require.Equal(t, "You're welcome.", k.sayTo(third, assess(), "Thanks", runner.Message{}).Answer, "the default agent has the conversation")
+}
+
+// Proves R38 and the edge case of the third source: the assessor fails. The user hears it and
+// is with the qualifier again, who can try once more.
+func TestFailingTransitionIsTakenBack(t *testing.T) {
+	k := &talk{t: t, log: events.NewMemory()}
+	first := llmtest.Script(t,
+		llmtest.Agent(alphaTalks, llmtest.Calls("Great!", completePhase("Forty people"))),
+		llmtest.Agent(betaTalks, llmtest.Fails(&llm.Error{Kind: llm.ErrBadRequest, Status: 400, Message: "no such thing"})))
+	result := k.sayTo(first, assess(), "Assess my company of forty", runner.Message{})
+	require.Equal(t, "Beta could not take over just now. You are with Alpha again and nothing is lost: send a message to try once more.", result.Answer)
+	require.Equal(t, events.StatusDegraded, result.Status)
+	require.Contains(t, result.Reason, "beta could not go on: ")
+	rolled := of[events.TransitionRolledBack](k)
+	require.Len(t, rolled, 1)
+	for _, env := range k.envs() {
+		if env.Seq == rolled[0].ToSeq+1 {
+			require.Equal(t, events.KindHandoffReturned, env.Data.Kind(), "the state is as it was before the transition")
+		}
+	}
+	state := &k.fold().Handoffs
+	require.Equal(t, []any{events.HandoffID("h1"), events.Phase("qualification")}, []any{state.Active().ID, state.Progress.Phase})
+
+	second := llmtest.Script(t,
+		llmtest.Agent(alphaTalks, llmtest.Calls("Once more.", completePhase("Forty people"))),
+		llmtest.Agent(betaTalks, llmtest.Says("Question 1?")))
+	require.Equal(t, "Question 1?", k.sayTo(second, assess(), "ok", runner.Message{}).Answer)
+	asked := said(second.Requests(alphaTalks)[0].Messages)
+	require.Contains(t, asked[len(asked)-2], "user: Beta could not take over, so you have the conversation again.")
+	require.Equal(t, "user: ok", asked[len(asked)-1])
+	requireValid(t, second.Requests(alphaTalks)[0].Messages)
+}
+
+// Proves R38: agents that pass the conversation on in a ring are stopped, and the user is told.
+func TestRingOfAgentsStops(t *testing.T) {
+	k := &talk{t: t, log: events.NewMemory()}
+	tm := pair()
+	pipeline, err := conversation.NewPipeline(
+		conversation.Stage{Phase: "here", Agent: "alpha", Next: "there"}, conversation.Stage{Phase: "there", Agent: "beta", Next: "here"})
+	require.NoError(t, err)
+	tm.Install(pipeline)
+	var on, back []llmtest.Step
+	for range conversation.MaxTransitions {
+		on, back = append(on, llmtest.Calls("", completePhase("on"))), append(back, llmtest.Calls("", completePhase("back")))
+	}
+	script := llmtest.Script(t, llmtest.Agent(alphaTalks, on[:5]...), llmtest.Agent(betaTalks, back[:4]...))
+	result := k.sayTo(script, tm, "Go", runner.Message{})
+	require.Contains(t, result.Answer, "I stopped here, because the conversation was passed on many times")
+	require.Equal(t, events.StatusDegraded, result.Status)
+	require.Contains(t, result.Reason, "passed on 8 times")
+	require.Len(t, k.fold().Current().Entered, conversation.MaxTransitions)
+	require.Equal(t, events.AgentID("alpha"), k.fold().Handoffs.Active().Request.Target)
+	next := llmtest.Script(t, llmtest.Agent(alphaTalks, llmtest.Says("What do you need?")))
+	require.Equal(t, "What do you need?", k.sayTo(next, tm, "Stop that", runner.Message{}).Answer)
+}

@@ -39,6 +39,9 @@ func SessionTools(t *team.Team, s team.Specialist) []agent.Tool {
 	if len(s.WorkflowStates) > 0 {
 		tools = append(tools, setWorkflowState(s.WorkflowStates))
 	}
+	if len(phases(t, s)) > 0 {
+		tools = append(tools, completePhase(t, s))
+	}
 	return tools
 }
 
@@ -117,6 +120,8 @@ type Session struct {
 	Agent       events.AgentID
 	DisplayName string
 	Limits      team.Limits
+	// Sentences are what the user reads where the session ends otherwise than by a reply.
+	Sentences conversation.Messages
 	// Finish ends the run behind its answer, Cancel closes one that was cancelled.
 	Finish, Cancel func(tx *thread.Tx)
 }
@@ -134,6 +139,8 @@ func (s *Session) Opening(*thread.Run) []events.Message { return nil }
 func (s *Session) Prepare(tx *thread.Tx, conv *thread.Conversation, limit *events.LimitError) loop.NextStep {
 	turns := conv.TurnsSince(thread.Heard)
 	switch {
+	case s.stopRing(tx):
+		return loop.End{}
 	case tx.Run.Thread().Handoffs.Active().Status == conversation.StatusReturning:
 		s.Fail(tx, ErrLeft)
 		return loop.End{}
@@ -176,6 +183,9 @@ func (s *Session) Fail(tx *thread.Tx, cause error) {
 	var limit *events.LimitError
 	if errors.As(cause, &limit) && !tx.Run.LimitMet(limit.Limit) {
 		tx.Emit(s.Agent, s.actor(), limit.Fact("The specialist gives the conversation back."))
+	}
+	if s.rollBack(tx, cause) {
+		return
 	}
 	status, summary := events.CompletionError, "It could not go on: "+cause.Error()
 	if errors.Is(cause, ErrLeft) {

@@ -50,7 +50,7 @@ func render(text *template.Template, t *team.Team, s team.Specialist, further []
 	err := text.Execute(&b, map[string]string{
 		"DisplayName": s.DisplayName, "Prompt": strings.TrimSpace(s.Prompt),
 		"Others": strings.Join(others, ", "), "Tools": strings.Join(tools, ", "),
-		"States": strings.Join(s.WorkflowStates, ", "),
+		"States": strings.Join(s.WorkflowStates, ", "), "Phases": strings.Join(phases(t, s), ", "),
 	})
 	return b.String(), err
 }

@@ -105,6 +105,8 @@ func (t *Thread) note(env events.Envelope) {
 		t.noteAgent(env, Message{Content: e.Question, InputID: e.InputID, Choices: e.Choices})
 	case events.HandoffAccepted:
 		t.accepted++
+	case events.PhaseChanged:
+		t.noteNotice(env, e.Notice)
 	case events.WorkflowFinished:
 		if run := t.Current(); run.FinalAnswer == nil {
 			t.messages = append(t.messages, Message{Seq: env.Seq, Run: env.Run, Role: RoleNotice, Content: unanswered(e), Time: env.Time})
@@ -165,6 +167,13 @@ func (t *Thread) noteAgent(env events.Envelope, m Message) {
 	t.messages = append(t.messages, m)
 }
 
+// noteNotice takes what convene tells the user of the conversation.
+func (t *Thread) noteNotice(env events.Envelope, content string) {
+	if content != "" {
+		t.messages = append(t.messages, Message{Seq: env.Seq, Run: env.Run, Role: RoleNotice, Content: content, Time: env.Time})
+	}
+}
+
 // wroteIt reports whether the newest message of the run is the person's whose words its
 // answer repeats.
 func (t *Thread) wroteIt(run events.RunID, content string) bool {
@@ -178,11 +187,7 @@ func (t *Thread) wroteIt(run events.RunID, content string) bool {
 // displayName is what the newest run calls an agent, its id where that has no such agent.
 func (t *Thread) displayName(id events.AgentID) string {
 	if run := t.Current(); run != nil {
-		for _, card := range run.Started.Agents {
-			if card.ID == id && card.DisplayName != "" {
-				return card.DisplayName
-			}
-		}
+		return run.DisplayName(id)
 	}
 	return string(id)
 }

@@ -70,16 +70,20 @@ func (r *Run) answers(source events.AgentID) bool {
 	return source == events.FacilitatorID || source == events.RouterID
 }
 
-// context is what a specialist is told when it is given the conversation.
-func (r *Run) context(request events.HandoffRequested) events.Message {
-	name := string(request.Source)
+// DisplayName is what the run calls an agent, its id where it has no such agent.
+func (r *Run) DisplayName(id events.AgentID) string {
 	for _, card := range r.Started.Agents {
-		if card.ID == request.Source {
-			name = card.DisplayName
+		if card.ID == id && card.DisplayName != "" {
+			return card.DisplayName
 		}
 	}
+	return string(id)
+}
+
+// context is what a specialist is told when it is given the conversation.
+func (r *Run) context(request events.HandoffRequested) events.Message {
 	var b strings.Builder
-	b.WriteString(quote.After(fmt.Sprintf("[Context from previous agent (%s)]:", name), request.ContextSummary))
+	b.WriteString(quote.After(fmt.Sprintf("[Context from previous agent (%s)]:", r.DisplayName(request.Source)), request.ContextSummary))
 	if recent := r.recent(request.RecentMessageCount); len(recent) > 0 {
 		b.WriteString("\n\nThe newest messages before this one:")
 		for _, m := range recent {

@@ -143,7 +143,7 @@ func Samples() map[events.Kind]events.Event {
 			From: "intake", To: "handling", HandoffID: "h2", FromHandoffID: "h1", FromAgent: "triage", ToAgent: "handler", Reason: "qualified", Result: "A billing question",
 			Snapshot: json.RawMessage(`{"phase":"intake"}`), Notice: "✓ Intake complete - Starting handling...",
 		},
-		events.TransitionRolledBack{HandoffID: "h2", ToSeq: 41, Reason: "the assessor failed", Notice: "Assessor could not take over."},
+		events.TransitionRolledBack{HandoffID: "h2", ToSeq: 41, Reason: "the assessor failed"},
 		events.PermissionDenied{Permission: "handoff:initiate", UserID: "ann", What: "hand over to skill_builder"},
 		events.HistoryCompacted{ThroughTurn: "f.9", Summary: "So far: …", CoveredBytes: 8000},
 		events.Warning{Code: events.WarnTaskIDCorrected, Message: "task 9 does not exist, took 1"},

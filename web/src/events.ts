@@ -477,7 +477,6 @@ export interface TransitionRolledBack {
   handoff_id?: string;
   to_seq: number;
   reason: string;
-  notice?: string;
 }
 
 export interface UserMessage {
