@@ -1,6 +1,7 @@
 package steer
 
 import (
+	"strings"
 	"time"
 
 	"github.com/convene-run/convene/agent"
@@ -24,7 +25,8 @@ func (s *Runs) Live(key events.ThreadKey) ([]web.LiveAgent, bool) {
 func liveAgent(live *agent.Live) web.LiveAgent {
 	state, pieces := live.Stream()
 	a := web.LiveAgent{
-		Agent: live.Agent, DisplayName: live.DisplayName, Dispatch: live.Dispatch, Phase: string(state.Phase),
+		Speaks: live.Dispatch == "" || strings.HasPrefix(string(live.Dispatch), "h"), // or is it a specialist's dispatch, d1?
+		Agent:  live.Agent, DisplayName: live.DisplayName, Dispatch: live.Dispatch, Phase: string(state.Phase),
 		Since: state.Since.UTC(), Heard: state.Heard.UTC(), Call: state.Call, Attempt: state.Attempt,
 		RetryReason: state.RetryReason, RetryAt: moment(state.RetryAt), GiveUpAt: moment(state.GiveUpAt),
 	}

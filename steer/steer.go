@@ -98,9 +98,7 @@ func (s *Runs) begin(ctx context.Context, start func(context.Context) (*runner.R
 		return web.Started{}, err
 	}
 	run, err := start(context.WithoutCancel(ctx))
-	s.mu.Lock()
-	s.beginning--
-	s.mu.Unlock()
+	s.begun()
 	if err != nil {
 		return web.Started{}, refusal(err)
 	}
@@ -123,6 +121,13 @@ func (s *Runs) reserve() error {
 	}
 	s.beginning++
 	return nil
+}
+
+// begun gives the room back that was kept: what has begun is counted by the runner.
+func (s *Runs) begun() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.beginning--
 }
 
 // refusal tells an error of the caller's from one of the server's: a store that fails.

@@ -22,11 +22,24 @@ type Context struct {
 	// stands, nil where it declares no steps or has not begun them.
 	Handoff  *HandoffContext  `json:"handoff,omitempty"`
 	Workflow *WorkflowContext `json:"workflow,omitempty"`
+	// Inputs are the requests for input that nobody has answered, in order; Queued the
+	// messages that wait for their turn, in order.
+	Inputs []InputContext     `json:"inputs"`
+	Queued []events.MessageID `json:"queued"`
 	// Messages counts the messages of users and agents, Handoffs those that were accepted.
 	Messages int       `json:"message_count"`
 	Handoffs int       `json:"handoff_count"`
 	Created  time.Time `json:"created_at"`
 	Updated  time.Time `json:"updated_at"`
+}
+
+// InputContext is a request for input as [Context] shows it.
+type InputContext struct {
+	ID       events.InputID   `json:"input_id"`
+	For      events.InputKind `json:"kind"`
+	Agent    events.AgentID   `json:"agent,omitempty"`
+	Question string           `json:"question"`
+	Choices  []string         `json:"choices,omitempty"`
 }
 
 // HandoffContext is a handoff as [Context] shows it.
@@ -52,7 +65,7 @@ type WorkflowContext struct {
 // Context says where the thread stands.
 func (t *Thread) Context() Context {
 	c := Context{
-		Thread: t.Key.Thread, Agent: events.FacilitatorID, Messages: len(t.messages), Handoffs: t.accepted, Created: t.created, Updated: t.Time,
+		Thread: t.Key.Thread, Agent: events.FacilitatorID, Inputs: []InputContext{}, Queued: []events.MessageID{}, Messages: len(t.messages), Handoffs: t.accepted, Created: t.created, Updated: t.Time,
 	}
 	if run := t.Current(); run != nil {
 		c.Team, c.Run, c.Status = run.Team, run.ID, run.Status
@@ -68,5 +81,13 @@ func (t *Thread) Context() Context {
 		}
 	}
 	c.DisplayName = t.displayName(c.Agent)
+	for _, input := range t.Inputs() {
+		c.Inputs = append(c.Inputs, InputContext{
+			ID: input.InputID, For: input.For, Agent: input.Agent, Question: input.Question, Choices: input.Choices,
+		})
+	}
+	for _, m := range t.queue {
+		c.Queued = append(c.Queued, m.MessageID)
+	}
 	return c
 }

@@ -125,7 +125,9 @@ func TestMessagesInPages(t *testing.T) {
 
 // The context says who answers next, and where a handed-over conversation stands.
 func TestContext(t *testing.T) {
-	require.Equal(t, thread.Context{Agent: events.FacilitatorID, DisplayName: "facilitator"}, thread.New().Context())
+	require.Equal(t, thread.Context{
+		Agent: events.FacilitatorID, DisplayName: "facilitator", Inputs: []thread.InputContext{}, Queued: []events.MessageID{},
+	}, thread.New().Context())
 	h := handedOver(t)
 	c := h.th.Context()
 	require.Equal(t, events.AgentID("builder"), c.Agent)
@@ -136,6 +138,9 @@ func TestContext(t *testing.T) {
 	require.Equal(t, events.HandoffID("h1"), c.Handoff.ID)
 	require.Equal(t, "it is a skill", c.Handoff.Reason)
 	require.Equal(t, 1, c.Handoffs)
+	require.Empty(t, c.Inputs)
+	h.says(events.UserMessage{Content: "#alerts", MessageID: "m2", Delivery: events.DeliveryQueue})
+	require.Equal(t, []events.MessageID{"m2"}, h.th.Context().Queued)
 	require.True(t, c.Created.Equal(noon))
 	require.True(t, c.Updated.After(c.Created))
 

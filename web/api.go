@@ -25,7 +25,7 @@ func (s *Server) registerAPI(mux *http.ServeMux) {
 	config.Transformers = append(config.Transformers, explain)
 	api := humago.New(mux, config)
 	describeStreams(api.OpenAPI())
-	for _, register := range []func(huma.API){s.registerReading, s.registerSteering, s.registerBatches} {
+	for _, register := range []func(huma.API){s.registerReading, s.registerSteering, s.registerThreads, s.registerMessages, s.registerBatches} {
 		register(api)
 	}
 }
@@ -92,9 +92,6 @@ func (s *Server) registerReading(api huma.API) {
 	huma.Register(api, huma.Operation{
 		OperationID: "get-run-events", Method: http.MethodGet, Path: "/api/v1/runs/{run_id}/events", Summary: "The events of a run's thread, a page at a time",
 	}, s.listEvents)
-	huma.Register(api, huma.Operation{
-		OperationID: "get-thread", Method: http.MethodGet, Path: "/api/v1/threads/{thread_id}", Summary: "The state of a thread: its runs, who is at work, counts and times",
-	}, s.getThread)
 	huma.Register(api, huma.Operation{
 		OperationID: "list-teams", Method: http.MethodGet, Path: "/api/v1/teams", Summary: "The teams that a run can be started with",
 	}, s.listTeams)

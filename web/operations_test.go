@@ -148,11 +148,30 @@ func TestEveryWrongParameterIsRefusedWithWords(t *testing.T) {
 		require.NotEmpty(t, p.Title, case_)
 		require.Contains(t, p.Detail, name, case_)
 	}
+	right := map[string]string{"request": `"x"`, "at": `1`, "content": `"x"`, "target": `"x"`, "reason": `"x"`, "summary": `"x"`}
 	for _, operation := range all {
 		path := known.Replace(operation.path)
+		var schema property
+		with := func(name, value string) string {
+			members := []string{}
+			for _, other := range schema.Required {
+				if other != name {
+					members = append(members, fmt.Sprintf("%q:%s", other, right[other]))
+				}
+			}
+			if value != "" {
+				members = append(members, fmt.Sprintf("%q:%s", name, value))
+			}
+			return "{" + strings.Join(members, ",") + "}"
+		}
 		body := ""
 		if operation.RequestBody != nil {
-			body = "{}"
+			schema = operation.RequestBody.Content["application/json"].Schema
+			if schema.Ref != "" {
+				schema = schemas[schema.Ref[strings.LastIndex(schema.Ref, "/")+1:]]
+			}
+			require.NotEmpty(t, schema.Properties, operation.path)
+			body = with("", "")
 		}
 		for _, p := range operation.Parameters {
 			switch p.In {
@@ -160,9 +179,6 @@ func TestEveryWrongParameterIsRefusedWithWords(t *testing.T) {
 				thing, _, _ := strings.Cut(p.Name, "_")
 				for _, value := range []string{"none", "%20", "%2e%2e%2fetc", "%00", "%3Cscript%3E", strings.Repeat("x", 5000)} {
 					at := strings.ReplaceAll(operation.path, "{"+p.Name+"}", value)
-					if operation.OperationID == "fork-run" {
-						body = `{"at":1}`
-					}
 					refused(operation, thing, at, body)
 				}
 			case "query":
@@ -179,24 +195,6 @@ func TestEveryWrongParameterIsRefusedWithWords(t *testing.T) {
 		}
 		if operation.RequestBody == nil {
 			continue
-		}
-		schema := operation.RequestBody.Content["application/json"].Schema
-		if schema.Ref != "" {
-			schema = schemas[schema.Ref[strings.LastIndex(schema.Ref, "/")+1:]]
-		}
-		require.NotEmpty(t, schema.Properties, operation.path)
-		right := map[string]string{"request": `"x"`, "at": `1`}
-		with := func(name, value string) string {
-			members := []string{}
-			for _, other := range schema.Required {
-				if other != name {
-					members = append(members, fmt.Sprintf("%q:%s", other, right[other]))
-				}
-			}
-			if value != "" {
-				members = append(members, fmt.Sprintf("%q:%s", name, value))
-			}
-			return "{" + strings.Join(members, ",") + "}"
 		}
 		for name, member := range schema.Properties {
 			for _, value := range member.wrongJSON() {

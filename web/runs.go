@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/convene-run/convene/events"
@@ -20,6 +21,12 @@ type Runs interface {
 	Resume(ctx context.Context, tenant events.TenantID, run events.RunID) error
 	// Fork starts a new run from the facts of another one up to a point.
 	Fork(ctx context.Context, tenant events.TenantID, run events.RunID, change Fork) (Started, error)
+	// Send takes a user's message. It returns once the message is durable.
+	Send(ctx context.Context, tenant events.TenantID, said Said) (Receipt, error)
+	// HandOff gives the conversation of a thread to a specialist, or to a person.
+	HandOff(ctx context.Context, tenant events.TenantID, thread events.ThreadID, order HandoffOrder) (events.HandoffID, error)
+	// Leave gives it back to the facilitator. by is the user's id, "" where nobody said.
+	Leave(ctx context.Context, tenant events.TenantID, thread events.ThreadID, by string) error
 	// Teams lists the teams that a run of the tenant can be started with.
 	Teams(tenant events.TenantID) []TeamInfo
 	// Live tells what the agents of the thread's run do now; driven is false where
@@ -56,6 +63,47 @@ type Started struct {
 	Thread events.ThreadID `json:"thread_id"`
 }
 
+// Said is what a user says in a thread.
+type Said struct {
+	Thread events.ThreadID
+	// New is set where the thread has no run yet.
+	New     bool
+	Content string
+	// ID names the message within its thread; "" makes a new id.
+	ID                             events.MessageID
+	UserID, ChannelType, ChannelID string
+	// Metadata is a JSON object, nil for none.
+	Metadata json.RawMessage
+	// Delivery says what is to be done with the message; "" is what the thread allows.
+	Delivery events.Delivery
+	// InputID is the request for input that it answers.
+	InputID events.InputID
+	// Team is a name of [Runs.Teams]; "" is the thread's team, the default team in a new one.
+	Team string
+}
+
+// Receipt says what became of a message.
+type Receipt struct {
+	Thread   events.ThreadID  `json:"thread_id"`
+	Message  events.MessageID `json:"message_id" example:"c0ffee-1"`
+	Delivery events.Delivery  `json:"delivery" doc:"What was done with it." example:"start"`
+	Run      events.RunID     `json:"run_id,omitempty" doc:"The run that takes the message; left out while it is queued."`
+	Place    int              `json:"place,omitempty" doc:"Its place in the queue, from 1; left out if it is not queued." example:"1"`
+	// Duplicate is set where the thread had a message of this id: nothing was done.
+	Duplicate bool `json:"duplicate,omitempty" doc:"The thread had a message of this id already: nothing was done."`
+	// Stalled says why nobody takes the message up; it waits in the log.
+	Stalled string `json:"stalled,omitempty" doc:"Why the message cannot be answered for now. It is kept: the next message, or resuming the run, tries again."`
+}
+
+// HandoffOrder asks that somebody else talk with the user.
+type HandoffOrder struct {
+	Target         events.AgentID `json:"target" minLength:"1" maxLength:"255" doc:"The specialist that takes over, or human." example:"skill-creation-agent"`
+	Reason         string         `json:"reason" minLength:"1" maxLength:"500" doc:"Why, in a sentence." example:"skill_creation_workflow"`
+	Summary        string         `json:"summary" minLength:"1" maxLength:"2000" doc:"What the target needs to know." example:"User wants to create a Notion summarization skill"`
+	UserID         string         `json:"user_id,omitempty" maxLength:"255" doc:"Who asks for it." example:"user-789"`
+	RecentMessages int            `json:"recent_message_count,omitempty" minimum:"0" maximum:"20" doc:"How many of the newest messages go along with the summary." example:"5"`
+}
+
 // TeamInfo is a team as the start form shows it.
 type TeamInfo struct {
 	Name        string           `json:"name"`
@@ -69,6 +117,9 @@ type LiveAgent struct {
 	Agent       events.AgentID    `json:"agent"`
 	DisplayName string            `json:"display_name"`
 	Dispatch    events.DispatchID `json:"dispatch_id,omitempty"`
+	// Speaks is set on whoever talks with the user: what it writes outside of tool calls is
+	// for the user to read.
+	Speaks bool `json:"speaks,omitempty"`
 	// Phase is queued, waiting, thinking, writing, retrying, away, tools or finished.
 	Phase string `json:"phase"`
 	// Since is when the phase began, Heard when something last came from the model.

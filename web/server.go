@@ -121,7 +121,7 @@ func (s *Server) routes() http.Handler {
 }
 
 // methods are those that any route takes.
-var methods = []string{http.MethodGet, http.MethodHead, http.MethodPost}
+var methods = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodDelete}
 
 // unknown answers what no route takes: another method than the address has, or an
 // address that there is not.

@@ -1,0 +1,107 @@
+package steer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/convene-run/convene/conversation"
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/chars"
+	"github.com/convene-run/convene/runner"
+	"github.com/convene-run/convene/web"
+)
+
+// Send implements [web.Runs]. A message that takes up no further run is taken even if
+// [Config.MaxRuns] are under way.
+func (s *Runs) Send(ctx context.Context, tenant events.TenantID, said web.Said) (web.Receipt, error) {
+	if chars.Over(said.Content, runner.MaxRequestChars) {
+		return web.Receipt{}, &web.Refusal{Status: http.StatusRequestEntityTooLarge, Detail: fmt.Sprintf(
+			"the message has %d characters; at most %d are taken", chars.Count(said.Content), runner.MaxRequestChars)}
+	}
+	job := runner.Job{
+		Tenant: tenant, Thread: said.Thread, Request: said.Content,
+		Message: &runner.Message{
+			ID: said.ID, UserID: said.UserID, ChannelType: said.ChannelType, ChannelID: said.ChannelID,
+			Metadata: said.Metadata, Delivery: said.Delivery, InputID: said.InputID,
+		},
+	}
+	if said.Team != "" || said.New {
+		t, err := s.team(said.Team)
+		if err != nil {
+			return web.Receipt{}, err
+		}
+		job.Team, job.Model = t, s.config.Model
+	}
+	var receipt runner.Receipt
+	err := s.converse(events.ThreadKey{Tenant: tenant, Thread: said.Thread}, func() (err error) {
+		receipt, err = s.config.Runner.Send(context.WithoutCancel(ctx), job)
+		return err
+	})
+	if err != nil {
+		return web.Receipt{}, err
+	}
+	answer := web.Receipt{
+		Thread: said.Thread, Message: receipt.Message, Delivery: receipt.Delivery, Run: receipt.RunID,
+		Place: receipt.Place, Duplicate: receipt.Duplicate,
+	}
+	if receipt.Stalled != nil {
+		answer.Stalled = receipt.Stalled.Error()
+	}
+	return answer, nil
+}
+
+// HandOff implements [web.Runs].
+func (s *Runs) HandOff(ctx context.Context, tenant events.TenantID, id events.ThreadID, order web.HandoffOrder) (handoff events.HandoffID, err error) {
+	h := conversation.Handoff{
+		Target: order.Target, UserID: order.UserID, Summary: order.Summary, Reason: order.Reason, RecentMessages: order.RecentMessages,
+	}
+	err = s.converse(events.ThreadKey{Tenant: tenant, Thread: id}, func() (err error) {
+		handoff, err = s.config.Runner.HandOff(context.WithoutCancel(ctx), tenant, id, h)
+		return err
+	})
+	return handoff, err
+}
+
+// Leave implements [web.Runs].
+func (s *Runs) Leave(ctx context.Context, tenant events.TenantID, id events.ThreadID, by string) error {
+	return s.converse(events.ThreadKey{Tenant: tenant, Thread: id}, func() error {
+		return s.config.Runner.Leave(context.WithoutCancel(ctx), tenant, id, by)
+	})
+}
+
+// converse does something in a thread that may begin a run, or take one up, if there is room
+// for that or the thread is driven here already.
+func (s *Runs) converse(key events.ThreadKey, do func() error) error {
+	if s.config.Runner.Driven(key) == nil {
+		if err := s.reserve(); err != nil {
+			return err
+		}
+		defer s.begun()
+	}
+	err := do()
+	var rejected *conversation.RejectedError
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, runner.ErrQueueFull):
+		return &web.Refusal{Status: http.StatusTooManyRequests, Detail: err.Error()}
+	case errors.Is(err, runner.ErrBusy), errors.Is(err, runner.ErrNothingAsked), errors.Is(err, conversation.ErrNoHandoff):
+		return &web.Refusal{Status: http.StatusConflict, Detail: err.Error()}
+	case errors.As(err, &rejected):
+		return &web.Refusal{Status: rejectedStatus(rejected.Code), Detail: rejected.Reason}
+	}
+	return refusal(err)
+}
+
+// rejectedStatus gives the HTTP status of a handoff that was rejected.
+func rejectedStatus(code string) int {
+	switch code {
+	case conversation.CodeUnknownTarget:
+		return http.StatusUnprocessableEntity
+	case "permission_denied":
+		return http.StatusForbidden
+	}
+	return http.StatusConflict
+}

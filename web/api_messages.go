@@ -1,0 +1,230 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"reflect"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/thread"
+)
+
+// seqParam is a seq that may be left out, which is not the same as 0.
+type seqParam struct {
+	Value events.Seq
+	Set   bool
+}
+
+// Schema implements [huma.SchemaProvider].
+func (seqParam) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeInteger, Format: "int64", Minimum: new(float64)}
+}
+
+// Receiver implements [huma.ParamWrapper].
+func (p *seqParam) Receiver() reflect.Value { return reflect.ValueOf(p).Elem().Field(0) }
+
+// OnParamSet implements [huma.ParamReactor].
+func (p *seqParam) OnParamSet(set bool, _ any) { p.Set = set }
+
+// object is a JSON object that is passed on as it came.
+type object json.RawMessage
+
+// Schema implements [huma.SchemaProvider].
+func (object) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true}
+}
+
+// UnmarshalJSON keeps the bytes.
+func (o *object) UnmarshalJSON(text []byte) error {
+	*o = append((*o)[:0], text...)
+	return nil
+}
+
+type messagesInput struct {
+	Thread events.ThreadID `path:"thread_id"`
+	After  seqParam        `query:"after" doc:"Only messages with a seq above this one, the oldest of them. Without it: the newest."`
+	Before seqParam        `query:"before" doc:"Only messages with a seq below this one, the newest of them. Not together with after."`
+	Limit  int             `query:"limit" minimum:"1" maximum:"500" default:"50" doc:"Messages at most."`
+}
+
+type messagesOutput struct {
+	Body struct {
+		Messages []thread.Message `json:"messages" doc:"What the user and the agents who talk with the user said, oldest first. What agents say to each other is in the thread's events."`
+		More     bool             `json:"more" doc:"Whether there are further ones: newer ones where after was given, else older ones."`
+	}
+}
+
+type sayInput struct {
+	Thread events.ThreadID `path:"thread_id" doc:"A UUID version 4 of the sender's choice. A thread that there is not is begun."`
+	Body   struct {
+		Content     string           `json:"content" minLength:"1" doc:"What the user says, at most 1,048,576 characters." example:"I want to create a skill that sends Slack alerts"`
+		ID          events.MessageID `json:"message_id,omitempty" maxLength:"255" doc:"Of the sender's choice. A message that is sent again under the same id counts once." example:"c0ffee-1"`
+		UserID      string           `json:"user_id,omitempty" maxLength:"255" doc:"Who says it." example:"user-789"`
+		ChannelType string           `json:"channel_type,omitempty" maxLength:"255" doc:"By what means it came." example:"web"`
+		ChannelID   string           `json:"channel_id,omitempty" maxLength:"255" doc:"Where it came in." example:"support-widget"`
+		Metadata    object           `json:"metadata,omitempty" doc:"Of the sender's choice, at most 64 kB. Rules of the team may look at intent." example:"{\"intent\":\"skill_creation\"}"`
+		Delivery    events.Delivery  `json:"delivery,omitempty" enum:"start,queue,steer,answer" doc:"What is done with it. Without it: it starts a run where none is under way, it answers where just one input is asked for, and else it is queued. start: refused unless it can start a run. steer: read by whoever has the conversation before its next turn. queue: answered after what is under way. answer: answers a request for input." example:"start"`
+		InputID     events.InputID   `json:"input_id,omitempty" maxLength:"255" doc:"The request for input that it answers. May be left out where one is open." example:"i1"`
+		Team        string           `json:"team,omitempty" doc:"The team that answers a message which starts a run. Without it: that of the thread; in a new one the default team." example:"skill-builder"`
+	}
+}
+
+type receiptOutput struct {
+	Status int
+	Body   Receipt
+}
+
+type handOffInput struct {
+	Thread events.ThreadID `path:"thread_id"`
+	Body   HandoffOrder
+}
+
+type handOffOutput struct {
+	Body struct {
+		ID events.HandoffID `json:"handoff_id" example:"h1"`
+	}
+}
+
+type leaveInput struct {
+	Thread events.ThreadID `path:"thread_id"`
+	UserID string          `query:"user_id" maxLength:"255" doc:"Who leaves. Kept in the log."`
+}
+
+func (s *Server) registerMessages(api huma.API) {
+	huma.Register(api, huma.Operation{
+		OperationID: "list-messages", Method: http.MethodGet, Path: "/api/v1/threads/{thread_id}/messages",
+		Summary: "What was said in a thread, a page at a time",
+	}, s.listMessages)
+	huma.Register(api, huma.Operation{
+		OperationID: "send-message", Method: http.MethodPost, Path: "/api/v1/threads/{thread_id}/messages",
+		Summary: "Say something in a thread",
+		Description: "The message is durable when it is acknowledged. Answers come with the thread's events, as do the tokens of whoever speaks: " +
+			"GET /ws?thread_id=… or GET /api/v1/threads/{thread_id}/events; messages marked lossy (event: live) have them, under the agent with speaks.",
+		DefaultStatus: http.StatusAccepted, MaxBodyBytes: maxBodyBytes,
+		Errors:    []int{http.StatusConflict, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity, http.StatusTooManyRequests},
+		Responses: map[string]*huma.Response{"200": receiptAgain(api)},
+	}, s.say)
+	huma.Register(api, huma.Operation{
+		OperationID: "hand-off", Method: http.MethodPost, Path: "/api/v1/threads/{thread_id}/handoff",
+		Summary:       "Hand the conversation over to a specialist, or to a person",
+		DefaultStatus: http.StatusAccepted, Errors: []int{http.StatusForbidden, http.StatusConflict, http.StatusUnprocessableEntity},
+	}, s.handOff)
+	huma.Register(api, huma.Operation{
+		OperationID: "leave-handoff", Method: http.MethodDelete, Path: "/api/v1/threads/{thread_id}/handoff",
+		Summary:       "Leave the specialist who has the conversation: what was gathered is kept, and the facilitator answers",
+		DefaultStatus: http.StatusAccepted, Errors: []int{http.StatusForbidden, http.StatusConflict},
+	}, s.leave)
+}
+
+// receiptAgain describes the answer to a message that the thread has already.
+func receiptAgain(api huma.API) *huma.Response {
+	schema := api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Receipt](), true, "")
+	return &huma.Response{
+		Description: "The thread has a message of this id: nothing was done",
+		Content:     map[string]*huma.MediaType{"application/json": {Schema: schema}},
+	}
+}
+
+func (s *Server) listMessages(ctx context.Context, in *messagesInput) (*messagesOutput, error) {
+	if in.After.Set && in.Before.Set {
+		return nil, s.apiError(refuse(http.StatusUnprocessableEntity, "after and before cannot be given together: a page goes one way"))
+	}
+	th, err := s.loadThread(ctx, in.Thread)
+	if err != nil {
+		return nil, s.apiError(err)
+	}
+	out := &messagesOutput{}
+	var further []thread.Message
+	switch {
+	case in.After.Set:
+		out.Body.Messages = th.Messages(in.After.Value, in.Limit)
+		further = th.Messages(lastSeq(out.Body.Messages, in.After.Value), 1)
+	case in.Before.Set && in.Before.Value <= 1:
+	default:
+		out.Body.Messages = th.MessagesBefore(in.Before.Value, in.Limit)
+		if len(out.Body.Messages) > 0 && out.Body.Messages[0].Seq > 1 {
+			further = th.MessagesBefore(out.Body.Messages[0].Seq, 1)
+		}
+	}
+	out.Body.Messages, out.Body.More = orEmpty(out.Body.Messages), len(further) > 0
+	return out, nil
+}
+
+// lastSeq is that of the last message, after where there is none.
+func lastSeq(messages []thread.Message, after events.Seq) events.Seq {
+	if len(messages) == 0 {
+		return after
+	}
+	return messages[len(messages)-1].Seq
+}
+
+func (s *Server) say(ctx context.Context, in *sayInput) (*receiptOutput, error) {
+	runs, err := s.runs()
+	if err != nil {
+		return nil, s.apiError(err)
+	}
+	tip, err := s.config.Log.Last(ctx, events.ThreadKey{Tenant: s.config.Tenant, Thread: in.Thread})
+	if err != nil {
+		return nil, s.apiError(err)
+	}
+	receipt, err := runs.Send(ctx, s.config.Tenant, Said{
+		Thread: in.Thread, New: tip.Run == "", Content: in.Body.Content, ID: in.Body.ID, UserID: in.Body.UserID,
+		ChannelType: in.Body.ChannelType, ChannelID: in.Body.ChannelID, Metadata: json.RawMessage(in.Body.Metadata),
+		Delivery: in.Body.Delivery, InputID: in.Body.InputID, Team: in.Body.Team,
+	})
+	if err != nil {
+		return nil, s.apiError(err)
+	}
+	if receipt.Duplicate {
+		return &receiptOutput{Status: http.StatusOK, Body: receipt}, nil
+	}
+	if receipt.Delivery == events.DeliveryStart {
+		s.metrics.started.Inc()
+	}
+	return &receiptOutput{Status: http.StatusAccepted, Body: receipt}, nil
+}
+
+func (s *Server) handOff(ctx context.Context, in *handOffInput) (*handOffOutput, error) {
+	runs, err := s.steeredThread(ctx, in.Thread)
+	if err != nil {
+		return nil, s.apiError(err)
+	}
+	id, err := runs.HandOff(ctx, s.config.Tenant, in.Thread, in.Body)
+	if err != nil {
+		return nil, s.apiError(err)
+	}
+	out := &handOffOutput{}
+	out.Body.ID = id
+	return out, nil
+}
+
+func (s *Server) leave(ctx context.Context, in *leaveInput) (*threadOutput, error) {
+	runs, err := s.steeredThread(ctx, in.Thread)
+	if err == nil {
+		err = runs.Leave(ctx, s.config.Tenant, in.Thread, in.UserID)
+	}
+	if err != nil {
+		return nil, s.apiError(err)
+	}
+	view, err := s.threadView(ctx, in.Thread)
+	if err != nil {
+		return nil, s.apiError(err)
+	}
+	return &threadOutput{view}, nil
+}
+
+// steeredThread gives what steers threads, if there is such a thread of runs.
+func (s *Server) steeredThread(ctx context.Context, id events.ThreadID) (Runs, error) {
+	runs, err := s.runs()
+	if err != nil {
+		return nil, err
+	}
+	tip, err := s.tip(ctx, id)
+	if err == nil && tip.Run == "" {
+		err = refuse(http.StatusNotFound, "thread %s is a batch's: nobody talks in it", id)
+	}
+	return runs, err
+}
