@@ -76,7 +76,7 @@ func (t *Thread) NextInput() events.InputID {
 // enqueue takes a message that belongs to no run. One that the thread has already, or for
 // which there is no room, changes nothing.
 func (t *Thread) enqueue(env events.Envelope, e events.UserMessage) {
-	if e.MessageID == "" || t.sent[e.MessageID] != nil || len(t.queue) >= MaxQueued {
+	if e.MessageID == "" || e.InputID != "" || t.sent[e.MessageID] != nil || len(t.queue) >= MaxQueued {
 		return
 	}
 	m := &Sent{UserMessage: e, Time: env.Time}

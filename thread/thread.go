@@ -95,7 +95,7 @@ func (t *Thread) apply(env events.Envelope) error {
 		return nil
 	}
 	run := t.Current()
-	if said, ok := env.Data.(events.UserMessage); ok && !said.Synthetic && (env.Run == "" || run != nil && env.Run == run.ID && run.Cancelled) {
+	if said, ok := env.Data.(events.UserMessage); ok && !said.Synthetic && (env.Run == "" || run != nil && env.Run == run.ID && run.Cancelled && !run.Status.Over()) {
 		t.enqueue(env, said) // a run that is cancelled hears nothing more
 		if env.Run == "" {
 			return nil

@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -48,8 +49,28 @@ func canonical(t testing.TB, th *thread.Thread) string {
 	var out strings.Builder
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
-	require.NoError(t, enc.Encode(map[string]any{"seq": th.Seq, "runs": runs, "handoffs": canonicalHandoffs(&th.Handoffs)}))
+	require.NoError(t, enc.Encode(map[string]any{"seq": th.Seq, "runs": runs, "handoffs": canonicalHandoffs(&th.Handoffs), "inbox": canonicalInbox(th)}))
 	return strings.TrimSuffix(out.String(), "\n")
+}
+
+func canonicalInbox(th *thread.Thread) map[string]any {
+	queue, inputs := []any{}, []any{}
+	for _, m := range th.Queue() {
+		queue = append(queue, map[string]any{"id": m.MessageID, "content": m.Content, "time": m.Time})
+	}
+	for _, run := range th.Runs {
+		for _, i := range run.Inputs() {
+			var answer any
+			if i.Answer != nil {
+				answer = i.Answer.Content
+			}
+			inputs = append(inputs, map[string]any{
+				"id": i.InputID, "run_id": run.ID, "agent": i.Agent, "kind": i.For, "question": i.Question, "choices": emptyNotNil(i.Choices),
+				"answer": answer, "settled": i.Settled,
+			})
+		}
+	}
+	return map[string]any{"queue": queue, "inputs": inputs}
 }
 
 func canonicalHandoffs(state *conversation.State) map[string]any {
@@ -279,6 +300,43 @@ func TestPageAndGoFoldHandoffsAlike(t *testing.T) {
 		events.WorkflowFinished{Status: events.StatusCancelled, CostUSD: new(float64)},
 		events.HandoffExitRequested{HandoffID: "h3", By: "ann"},
 	)
+	agree(t, log, s.key)
+}
+
+// Both folds say alike what waits in a thread and what was asked of people: messages that come
+// twice, that a cancelled run does not hear, that find no room; answers that come late.
+func TestPageAndGoFoldInboxAlike(t *testing.T) {
+	log := events.NewMemory()
+	s := newScript(t, log)
+	s.start("Plan a day")
+	run := s.run
+	outside := func(data ...events.Event) {
+		s.run = ""
+		s.add(data...)
+		s.run = run
+	}
+	message := func(id events.MessageID, input events.InputID) events.UserMessage {
+		return events.UserMessage{Content: "I say " + string(id), MessageID: id, InputID: input}
+	}
+	ref := events.CallRef{ModelCall: "f.1", CallID: "c1", Arguments: "{}"}
+	s.add(
+		message("m1", ""), message("m1", ""),
+		events.ModelCalled{ID: "f.1", CostUSD: new(float64), Reply: events.Reply{ToolCalls: []events.ToolCall{{ID: "c1", Name: "ask_user", Arguments: "{}"}}}},
+		events.InputRequested{InputID: "i1", For: events.InputQuestion, Question: "Where?", Choices: []string{"Kyoto"}, Call: "c1"},
+		events.InputRequested{InputID: "i2", For: events.InputHuman, Question: "Hello?"},
+		message("m2", "i9"), message("m3", "i1"), message("m4", "i1"), message("m1", "i2"),
+		events.RunSuspended{AwaitingInput: true}, events.RunResumed{Owner: "other"},
+		events.ToolCallDone{Tool: "ask_user", Result: "Kyoto", CallRef: ref},
+	)
+	outside(message("q1", ""), message("q1", ""), message("m1", ""), message("q2", "i2"), events.UserMessage{Content: "nameless"})
+	s.add(events.RunCancelled{Reason: "enough"}, message("q3", ""), message("m5", "i2"))
+	for i := range thread.MaxQueued {
+		outside(message(events.MessageID(fmt.Sprint("more", i)), ""))
+	}
+	s.add(events.WorkflowFinished{Status: events.StatusCancelled, CostUSD: new(float64)}, message("late", ""))
+	run += "2"
+	s.run = run
+	s.add(events.WorkflowStarted{Message: "I say q1", MessageID: "q1"}, events.InputRequested{InputID: "i3", For: events.InputQuestion, Question: "So?"})
 	agree(t, log, s.key)
 }
 

@@ -5,6 +5,7 @@ import { Batch } from "./batch";
 import type { Envelope } from "./events";
 import { Thread, type Run } from "./fold";
 import type { Handoffs } from "./handoff";
+import type { Inbox } from "./inbox";
 import { lanesOf } from "./lanes";
 
 function runState(run: Run): unknown {
@@ -48,9 +49,19 @@ function handoffState(handoffs: Handoffs): unknown {
   };
 }
 
+function inboxState(inbox: Inbox): unknown {
+  return {
+    queue: inbox.queue.map((q) => ({ id: q.message.message_id, content: q.message.content, time: q.time })),
+    inputs: inbox.inputs.map((i) => ({
+      id: i.asked.input_id, run_id: i.run, agent: i.agent, kind: i.asked.kind, question: i.asked.question, choices: i.asked.choices ?? [],
+      answer: i.answer?.content ?? null, settled: i.settled,
+    })),
+  };
+}
+
 // state gives the canonical JSON of a thread.
 export function state(thread: Thread): string {
-  return stable({ seq: thread.seq, runs: thread.runs.map(runState), handoffs: handoffState(thread.handoffs) });
+  return stable({ seq: thread.seq, runs: thread.runs.map(runState), handoffs: handoffState(thread.handoffs), inbox: inboxState(thread.inbox) });
 }
 
 // states folds a log, a line for each event, and gives the state after each.

@@ -7,6 +7,7 @@ import type {
 } from "./events";
 import { closing, posted } from "./events";
 import { Handoffs } from "./handoff";
+import { Inbox } from "./inbox";
 import { SharedDocument } from "./document";
 import { Layout } from "./layout";
 
@@ -233,6 +234,7 @@ export class Thread {
   time = "";
   readonly runs: Run[] = [];
   handoffs = new Handoffs();
+  inbox = new Inbox();
 
   // clone gives a thread of its own in the same state. Runs before the last change no more.
   clone(): Thread {
@@ -240,6 +242,7 @@ export class Thread {
     copy.seq = this.seq;
     copy.time = this.time;
     copy.handoffs = this.handoffs.clone();
+    copy.inbox = this.inbox.clone();
     this.runs.forEach((run, i) => copy.runs.push(i < this.runs.length - 1 ? run : run.clone()));
     return copy;
   }
@@ -258,12 +261,16 @@ export class Thread {
       const before = env.data.continues ? this.run(env.data.continues) : undefined;
       if (env.data.continues && (!before || !over(before.summary.status))) throw new Error(`no run ${env.data.continues} to continue`);
       this.runs.push(new Run(env, env.data, before));
+      if (env.data.message_id) this.inbox.dequeue(env.data.message_id);
     } else {
       const run = this.current;
       const under = run?.id === env.run_id && !over(run.summary.status);
+      const deaf = under && run.cancelled; // it hears nothing more
+      if (env.type === "user_message" && !env.data.synthetic && (!env.run_id || deaf)) this.inbox.enqueue(env);
       if (under) {
         run.apply(env);
         if (!run.cancelled) this.handoffs.apply(env);
+        if (!deaf) this.inbox.apply(env);
       }
       else if (!posted(env)) throw new Error(`no run ${env.run_id} under way`); // what was posted came too late
     }

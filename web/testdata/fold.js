@@ -284,6 +284,64 @@ var fold = (() => {
     }
   };
 
+  // ../../web/src/inbox.ts
+  var maxQueued = 32;
+  var Inbox = class _Inbox {
+    constructor() {
+      // queue are the messages that wait for a run of their own, in order.
+      __publicField(this, "queue", []);
+      __publicField(this, "inputs", []);
+      __publicField(this, "sent", /* @__PURE__ */ new Set());
+    }
+    clone() {
+      const copy = new _Inbox();
+      copy.queue = this.queue.slice();
+      copy.inputs = this.inputs.map((input) => ({ ...input }));
+      copy.sent = new Set(this.sent);
+      return copy;
+    }
+    // open are the requests of a run that nobody has answered.
+    open(run) {
+      return this.inputs.filter((input) => input.run === run && !input.answer);
+    }
+    // enqueue takes a message that belongs to no run, or whose run hears nothing more.
+    enqueue(env) {
+      const id = env.data.message_id;
+      if (!id || env.data.input_id || this.sent.has(id) || this.queue.length >= maxQueued) return;
+      this.sent.add(id);
+      this.queue.push({ seq: env.seq, time: env.time, message: env.data });
+    }
+    dequeue(id) {
+      this.queue = this.queue.filter((queued) => queued.message.message_id !== id);
+    }
+    // apply folds an event of the run under way.
+    apply(env) {
+      switch (env.type) {
+        case "input_requested":
+          this.inputs.push({ run: env.run_id, agent: env.agent ?? "", time: env.time, asked: env.data, settled: false });
+          break;
+        case "tool_call": {
+          const input = this.inputs.find((i) => i.run === env.run_id && i.asked.call && i.asked.call === env.data.call_id);
+          if (input) input.settled = true;
+          break;
+        }
+        case "user_message":
+          if (!env.data.synthetic) this.take(env.run_id, env.data);
+          break;
+      }
+    }
+    take(run, message) {
+      const id = message.message_id;
+      if (id && this.sent.has(id)) return;
+      if (message.input_id) {
+        const input = this.open(run).find((i) => i.asked.input_id === message.input_id);
+        if (!input) return;
+        input.answer = message;
+      }
+      if (id) this.sent.add(id);
+    }
+  };
+
   // ../../web/src/document.ts
   var SharedDocument = class _SharedDocument {
     constructor(layout) {
@@ -732,6 +790,7 @@ var fold = (() => {
       __publicField(this, "time", "");
       __publicField(this, "runs", []);
       __publicField(this, "handoffs", new Handoffs());
+      __publicField(this, "inbox", new Inbox());
     }
     // clone gives a thread of its own in the same state. Runs before the last change no more.
     clone() {
@@ -739,6 +798,7 @@ var fold = (() => {
       copy.seq = this.seq;
       copy.time = this.time;
       copy.handoffs = this.handoffs.clone();
+      copy.inbox = this.inbox.clone();
       this.runs.forEach((run, i) => copy.runs.push(i < this.runs.length - 1 ? run : run.clone()));
       return copy;
     }
@@ -754,12 +814,16 @@ var fold = (() => {
         const before = env.data.continues ? this.run(env.data.continues) : void 0;
         if (env.data.continues && (!before || !over(before.summary.status))) throw new Error(`no run ${env.data.continues} to continue`);
         this.runs.push(new Run(env, env.data, before));
+        if (env.data.message_id) this.inbox.dequeue(env.data.message_id);
       } else {
         const run = this.current;
         const under = run?.id === env.run_id && !over(run.summary.status);
+        const deaf = under && run.cancelled;
+        if (env.type === "user_message" && !env.data.synthetic && (!env.run_id || deaf)) this.inbox.enqueue(env);
         if (under) {
           run.apply(env);
           if (!run.cancelled) this.handoffs.apply(env);
+          if (!deaf) this.inbox.apply(env);
         } else if (!posted(env)) throw new Error(`no run ${env.run_id} under way`);
       }
       this.seq = env.seq;
@@ -1135,8 +1199,23 @@ var fold = (() => {
       }))
     };
   }
+  function inboxState(inbox) {
+    return {
+      queue: inbox.queue.map((q) => ({ id: q.message.message_id, content: q.message.content, time: q.time })),
+      inputs: inbox.inputs.map((i) => ({
+        id: i.asked.input_id,
+        run_id: i.run,
+        agent: i.agent,
+        kind: i.asked.kind,
+        question: i.asked.question,
+        choices: i.asked.choices ?? [],
+        answer: i.answer?.content ?? null,
+        settled: i.settled
+      }))
+    };
+  }
   function state(thread) {
-    return stable({ seq: thread.seq, runs: thread.runs.map(runState), handoffs: handoffState(thread.handoffs) });
+    return stable({ seq: thread.seq, runs: thread.runs.map(runState), handoffs: handoffState(thread.handoffs), inbox: inboxState(thread.inbox) });
   }
   function states(log) {
     const thread = new Thread();
