@@ -2,6 +2,7 @@ package thread
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/convene-run/convene/events"
 )
@@ -17,6 +18,10 @@ type Conversation struct {
 	turn     *Turn
 	// held are what people said while calls of the turn lacked results.
 	held    []events.Message
+	// said counts what people said. fresh is what they said since the newest reply, missed
+	// what they said shortly before it: its request may have been sent by then.
+	said          int
+	fresh, missed []events.Message
 	empty   int
 	nudges  map[string]nudge
 	finish  events.FinishReason
@@ -92,6 +97,7 @@ func (c *Conversation) modelCalled(e events.ModelCalled) error {
 	if want := c.NextTurn(); e.ID != want {
 		return fmt.Errorf("model call %s where %s is next", e.ID, want)
 	}
+	c.missed, c.fresh = c.fresh, nil
 	turn := &Turn{ID: e.ID, Called: true, Cut: e.Interrupted}
 	for i, tc := range e.Reply.ToolCalls {
 		call := Call{ToolCall: tc, Index: i}
@@ -209,6 +215,8 @@ func (c *Conversation) say(e events.UserMessage) error {
 	message := events.Message{Role: events.RoleUser, Content: e.Content}
 	if e.Synthetic {
 		c.goOn()
+	} else {
+		c.said++
 	}
 	if c.turn != nil {
 		if e.Synthetic {
@@ -222,10 +230,18 @@ func (c *Conversation) say(e events.UserMessage) error {
 			c.nudges = map[string]nudge{}
 		}
 		c.nudges[e.Reason] = nudge{count: c.nudges[e.Reason].count + 1, turn: c.turns}
+	} else {
+		c.fresh = append(c.fresh, message)
 	}
 	c.messages = append(c.messages, message)
 	return nil
 }
+
+// Said counts what people have said to the agent, its opening aside.
+func (c *Conversation) Said() int { return c.said }
+
+// unread is what people said that the agent may not have read.
+func (c *Conversation) unread() []events.Message { return slices.Concat(c.missed, c.held, c.fresh) }
 
 // Digest is how far a history is summarized that takes several calls.
 type Digest struct {

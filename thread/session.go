@@ -52,6 +52,14 @@ func (r *Run) handOver(env events.Envelope) error {
 		r.thread.sessions[conv.actor] = conv
 	case events.HandoffReturned:
 		r.Returned = append(r.Returned, e.HandoffID)
+		if conv := r.thread.sessions[ActorID(e.HandoffID)]; conv != nil {
+			for _, m := range conv.unread() { // whoever answers now does not miss it
+				if err := r.Facilitator.say(events.UserMessage{Content: m.Content}); err != nil {
+					return err
+				}
+			}
+			conv.missed, conv.fresh = nil, nil
+		}
 	case events.PhaseChanged:
 		if e.HandoffID != "" && e.FromHandoffID != "" {
 			r.Entered = append(r.Entered, e.HandoffID)

@@ -1,7 +1,10 @@
 package loop
 
 import (
+	"strings"
+
 	"github.com/convene-run/convene/agent"
+	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/internal/quote"
 	"github.com/convene-run/convene/thread"
 )
@@ -35,5 +38,26 @@ func (l *Loop) onlyAwaits(run *thread.Run, turn *thread.Turn) bool {
 			return false
 		}
 	}
+	return true
+}
+
+// nudgeMeanwhile is the reason of the message about what people said during the last turn.
+const nudgeMeanwhile = "said_meanwhile"
+
+// interrupts keeps an agent from closing where somebody said something to it after the
+// request of its reply had been sent: the agent is told, and goes on. What it has written is
+// shown as said on the way. The last turn of a run stands.
+func (l *Loop) interrupts(tx *thread.Tx, reply *events.Reply, wrapUp bool) bool {
+	conv := tx.Run.Conversation(l.ID)
+	missed := conv.Said() - l.said
+	if missed <= 0 || wrapUp || l.Role.Over(tx.Run) {
+		return false
+	}
+	l.Role.Beside(tx, reply.Text)
+	tx.Emit(l.Spec.ID, l.ID, events.UserMessage{
+		Content: quote.After("The user wrote while you were answering:", strings.Join(conv.LastSaid(missed), "\n\n")) +
+			"\n\nThe user has read your answer. Take this up now, and answer again.",
+		Synthetic: true, Reason: nudgeMeanwhile,
+	})
 	return true
 }

@@ -39,6 +39,8 @@ type Loop struct {
 	last *events.Usage
 	// outgrown is the turn whose request was refused as too long.
 	outgrown events.ModelCallID
+	// said is how much people had said when the newest request was built.
+	said int
 	// restAsked is the newest turn whose rest this process has asked for.
 	restAsked events.ModelCallID
 	group     *errgroup.Group
@@ -115,7 +117,7 @@ func (l *Loop) next(ctx context.Context) (NextStep, llm.Request, error) {
 			step = l.Role.Prepare(tx, conv, nil)
 			switch step.(type) {
 			case RunAgain, WrapUp:
-				req = l.request(tx.Run, conv)
+				req, l.said = l.request(tx.Run, conv), conv.Said()
 				if l.ID == thread.Facilitator {
 					l.last = lastTurn(req, len(tx.Run.Document.RenderClean()))
 				}

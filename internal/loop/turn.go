@@ -272,7 +272,9 @@ func (l *Loop) commit(t *turn) (start []pending, err error) {
 			start = l.advance(tx, advancing{id: t.id, calls: reply.ToolCalls, refuse: t.wrapUp})
 		}
 		if !reply.Blank() && reply.FinishReason != events.FinishPaused && (len(reply.ToolCalls) == 0 || t.wrapUp) {
-			l.Role.Close(tx, *reply)
+			if !l.interrupts(tx, reply, t.wrapUp) {
+				l.Role.Close(tx, *reply)
+			}
 		}
 	})
 	return start, err

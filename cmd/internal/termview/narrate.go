@@ -46,6 +46,8 @@ func Narrate(run *thread.Run, env events.Envelope) []string {
 		return []string{Line(e.DisplayName) + ": " + Clip(e.Content, narratedCells)}
 	case events.ModelCalled:
 		return restLines(run, env.Agent, e)
+	case events.InputRequested, events.UserMessage:
+		return inputLines(run, env)
 	case events.PhaseChanged, events.TransitionRolledBack:
 		return phaseLines(run, env)
 	case events.MessageRouted, events.HandoffAccepted, events.HandoffRejected, events.HandoffReturned, events.WorkflowStateChanged:
@@ -69,6 +71,30 @@ func handoffLines(run *thread.Run, env events.Envelope) []string {
 		return []string{fmt.Sprintf("%s returns the conversation (%s): %s", partner(run, e.HandoffID), Line(string(e.CompletionStatus)), Clip(e.ResultSummary, narratedCells))}
 	case events.WorkflowStateChanged:
 		return []string{fmt.Sprintf("%s: step %d of %d: %s", partner(run, e.HandoffID), e.Step, e.Steps, Line(e.To))}
+	}
+	return nil
+}
+
+// inputLines tells what people are asked, and what they say to a run under way.
+func inputLines(run *thread.Run, env events.Envelope) []string {
+	switch e := env.Data.(type) {
+	case events.InputRequested:
+		who, choices := about(run, env.Agent), ""
+		if e.For == events.InputHuman {
+			return []string{"a person is to answer: " + Clip(e.Question, narratedCells)}
+		}
+		if len(e.Choices) > 0 {
+			choices = " (" + Clip(strings.Join(e.Choices, ", "), narratedCells) + ")"
+		}
+		return []string{who + "asks: " + Clip(e.Question, narratedCells) + choices}
+	case events.UserMessage:
+		switch {
+		case e.Synthetic || env.Run == "":
+		case e.InputID != "":
+			return []string{"answered: " + Clip(e.Content, narratedCells)}
+		default:
+			return []string{"the user adds: " + Clip(e.Content, narratedCells)}
+		}
 	}
 	return nil
 }

@@ -53,3 +53,27 @@ func TestNarrateHandoffs(t *testing.T) {
 		"Skill builder returns the conversation (cancelled): The user left.",
 	}, told)
 }
+
+// What people are asked and what they say to a run is told; what waits for a run is not
+// of this one.
+func TestNarrateInput(t *testing.T) {
+	th := thread.New()
+	var told []string
+	for i, env := range []events.Envelope{
+		{Run: "r", Data: events.WorkflowStarted{Agents: []events.AgentCard{{ID: "skills", DisplayName: "Skill builder"}}}},
+		{Run: "r", Agent: "skills", Data: events.InputRequested{InputID: "i1", For: events.InputQuestion, Question: "Which\ncity?", Choices: []string{"Kyoto", "Nara"}}},
+		{Run: "r", Agent: "human", Data: events.InputRequested{InputID: "i2", For: events.InputHuman, Question: "Hello?"}},
+		{Run: "r", Data: events.UserMessage{Content: "Nara", MessageID: "m1", InputID: "i1"}},
+		{Run: "r", Data: events.UserMessage{Content: "and fast", MessageID: "m2"}},
+		{Data: events.UserMessage{Content: "later", MessageID: "m3"}},
+	} {
+		env.Seq = events.Seq(i + 1)
+		require.NoError(t, th.Apply(env))
+		if i > 0 {
+			told = append(told, termview.Narrate(th.Current(), env)...)
+		}
+	}
+	require.Equal(t, []string{
+		"Skill builder: asks: Which city? (Kyoto, Nara)", "a person is to answer: Hello?", "answered: Nara", "the user adds: and fast",
+	}, told)
+}
