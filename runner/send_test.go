@@ -11,6 +11,7 @@ import (
 
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/llm"
+	"github.com/convene-run/convene/llm/llmtest"
 	"github.com/convene-run/convene/runner"
 	"github.com/convene-run/convene/thread"
 )
@@ -183,7 +184,36 @@ func TestSteerBySending(t *testing.T) {
 	require.Equal(t, runner.Receipt{Message: "m1", Delivery: events.DeliverySteer, RunID: first.RunID}, receipt)
 	require.True(t, send(t, r, job).Duplicate)
 	model.goOn <- struct{}{}
-	idle(t, r, 1)
+	th := idle(t, r, 1)
+	require.Contains(t, th.Current().FinalAnswer.Content, "re: The user wrote while you were answering: and fast",
+		"what comes while the last reply is being written is answered, too")
+	var texts []string
+	for _, m := range th.Messages(0, 0) {
+		texts = append(texts, m.Content)
+	}
+	require.Equal(t, []string{"wait", "and fast", "re: wait"}, texts[:3])
+}
+
+// What the user says to a specialist that is just giving the conversation back is read by whom
+// it goes to.
+func TestSteeringAtAReturn(t *testing.T) {
+	k := &talk{t: t, log: events.NewMemory()}
+	_, _, _ = k.say(llmtest.Script(t, llmtest.Agent(alphaTalks, llmtest.Says("Which one?"))), "create skill")
+	script := llmtest.Script(t,
+		llmtest.Agent(alphaTalks, llmtest.Calls("", giveBack("completed", "ok"))),
+		llmtest.Agent(boss, llmtest.Says("Both done.")))
+	steering := stage(script, alphaTalks, 1, func(ctx context.Context, req llm.Request, yield func(llm.Delta, error) bool) {
+		_, err := k.log.Post(ctx, k.key(), events.Envelope{Run: req.Run, Data: events.UserMessage{Content: "and the weather?"}})
+		require.NoError(t, err)
+		for delta, err := range script.Stream(ctx, req) {
+			if !yield(delta, err) {
+				return
+			}
+		}
+	})
+	_, by, _ := k.say(steering, "The first")
+	require.Equal(t, events.FacilitatorID, by)
+	require.Contains(t, said(script.Requests(boss)[0].Messages), "user: and the weather?")
 }
 
 // An answer where nothing was asked is refused.

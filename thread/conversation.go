@@ -17,16 +17,16 @@ type Conversation struct {
 	turns    int
 	turn     *Turn
 	// held are what people said while calls of the turn lacked results.
-	held    []events.Message
+	held []events.Message
 	// said counts what people said. fresh is what they said since the newest reply, missed
 	// what they said shortly before it: its request may have been sent by then.
 	said          int
 	fresh, missed []events.Message
-	empty   int
-	nudges  map[string]nudge
-	finish  events.FinishReason
-	doors   map[string]events.API
-	summary string
+	empty         int
+	nudges        map[string]nudge
+	finish        events.FinishReason
+	doors         map[string]events.API
+	summary       string
 	// earlier are the exchanges of earlier runs, until they are compacted.
 	earlier []*exchange
 	digest  Digest
@@ -239,6 +239,16 @@ func (c *Conversation) say(e events.UserMessage) error {
 
 // Said counts what people have said to the agent, its opening aside.
 func (c *Conversation) Said() int { return c.said }
+
+// Missed are the last n texts that people said before the newest reply and after the one
+// before it.
+func (c *Conversation) Missed(n int) []string {
+	var texts []string
+	for _, m := range c.missed[max(0, len(c.missed)-n):] {
+		texts = append(texts, m.Content)
+	}
+	return texts
+}
 
 // unread is what people said that the agent may not have read.
 func (c *Conversation) unread() []events.Message { return slices.Concat(c.missed, c.held, c.fresh) }

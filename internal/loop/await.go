@@ -55,7 +55,7 @@ func (l *Loop) interrupts(tx *thread.Tx, reply *events.Reply, wrapUp bool) bool 
 	}
 	l.Role.Beside(tx, reply.Text)
 	tx.Emit(l.Spec.ID, l.ID, events.UserMessage{
-		Content: quote.After("The user wrote while you were answering:", strings.Join(conv.LastSaid(missed), "\n\n")) +
+		Content: quote.After("The user wrote while you were answering:", strings.Join(conv.Missed(missed), "\n\n")) +
 			"\n\nThe user has read your answer. Take this up now, and answer again.",
 		Synthetic: true, Reason: nudgeMeanwhile,
 	})
