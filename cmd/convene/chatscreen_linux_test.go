@@ -164,3 +164,22 @@ func TestChatCancelsAndQueues(t *testing.T) {
 	p.shows("continue this conversation with")
 	p.ends(exitDone)
 }
+
+// Proves R73: at a terminal a run asks where it needs to know something, and goes on.
+func TestRunAsksAtATerminal(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(sim.NewServer(sim.Options{}))
+	defer server.Close()
+	at := []string{"--team", "trip", "--store", filepath.Join(t.TempDir(), "run.db"), "--base-url", server.URL + "/v1"}
+	p := atTerminal(t, nil, append([]string{"run", "Plan a trip for two"}, at...)...)
+	p.shows("Facilitator ›", "Where should it go", "answer › ")
+	p.types("Kyoto, two days\r")
+	p.shows("answer › Kyoto, two days", "✓ completed", "show it again with")
+	p.ends(exitDone)
+
+	p = atTerminal(t, nil, append([]string{"run", "Plan a trip for two"}, at...)...)
+	p.shows("answer › ")
+	p.types("\x03")
+	p.shows("! awaiting_input", "Facilitator asks: Where should it go", "answer it with: convene chat --thread")
+	p.ends(exitInput)
+}

@@ -29,6 +29,7 @@ type driveFlags struct {
 	json    bool
 	output  string
 	maxWait maxWait
+	onInput onInput
 	watch   watchFlags
 }
 
@@ -111,19 +112,37 @@ func (d *driver) close() error {
 	return errors.Join(d.companion.stop(), d.log.Close())
 }
 
-// show follows the run and gives its result to stdout and its end to stderr.
-func (d *driver) show(run *runner.Run, after events.Seq) error {
+// show follows the run and gives its result to stdout and its end to stderr. What it asks
+// is asked of the person at the terminal, if there is one.
+func (d *driver) show(ctx context.Context, r *runner.Runner, run *runner.Run, after events.Seq) error {
 	if err := d.companion.add(run); err != nil {
 		return err
 	}
 	outlivePipes()
-	f := &follower{app: d.app, run: run, views: d.views(run, after), resume: d.command("resume", run.ID())}
-	result, err := f.follow()
+	f, result, err := d.follow(run, after)
+	for err == nil && f.interrupted == 0 && result.Status == events.StatusAwaitingInput {
+		next, asked := d.askPerson(ctx, r, f.thread.Current())
+		if err = asked; err != nil || next == nil {
+			break
+		}
+		f, result, err = d.follow(next, f.thread.Seq)
+	}
 	if err != nil {
 		return err
 	}
+	return d.conclude(f, result)
+}
+
+func (d *driver) follow(run *runner.Run, after events.Seq) (*follower, runner.Result, error) {
+	f := &follower{app: d.app, run: run, views: d.views(run, after), resume: d.command("resume", run.ID())}
+	result, err := f.follow()
+	return f, result, err
+}
+
+// conclude shows what a run came to, or where it stands, and gives the exit code.
+func (d *driver) conclude(f *follower, result runner.Result) error {
 	current := f.thread.Current()
-	err = d.write(current) // before stdout, whose reader may have gone
+	err := d.write(current) // before stdout, whose reader may have gone
 	if !d.flags.json {
 		if printed := d.app.printResult(current, d.answer != nil && d.answer.done); !errors.Is(printed, syscall.EPIPE) {
 			err = errors.Join(err, printed)
@@ -255,6 +274,9 @@ func (d *driver) withheld(run *thread.Run) bool {
 
 // next says which command comes next.
 func (d *driver) next(run *thread.Run) string {
+	if run.Status == events.StatusAwaitingInput && len(run.Thread().Inputs()) > 0 {
+		return "answer it with: " + d.answerCommand(run)
+	}
 	if !run.Status.Over() {
 		command := d.command("resume", run.ID)
 		if d.withheld(run) {
@@ -270,11 +292,19 @@ func (d *driver) next(run *thread.Run) string {
 // at another.
 func (d *driver) command(verb string, id events.RunID) string {
 	command := fmt.Sprintf("convene %s %s", verb, termview.ShortID(id))
-	if verb == "resume" && d.flags.baseURL != "" {
-		command += fmt.Sprintf(" --base-url %q", d.flags.baseURL)
+	if verb == "resume" {
+		command += d.atEndpoint()
 	}
 	if d.app.flags.store != "" {
 		command += fmt.Sprintf(" --store %q", d.app.flags.store)
 	}
 	return command
+}
+
+// atEndpoint has another command drive at the same endpoint.
+func (d *driver) atEndpoint() string {
+	if d.flags.baseURL == "" {
+		return ""
+	}
+	return fmt.Sprintf(" --base-url %q", d.flags.baseURL)
 }

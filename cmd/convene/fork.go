@@ -63,5 +63,5 @@ func (a *app) fork(ctx context.Context, id string, f driveFlags, change runner.C
 		return beforeStart(err)
 	}
 	fmt.Fprintf(a.err, "run %s, forked from %s at event %d\n", run.ID(), summary.Run, change.At)
-	return d.show(run, 0)
+	return d.show(ctx, r, run, 0)
 }

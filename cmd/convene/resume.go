@@ -29,6 +29,7 @@ was unavailable.`,
 		RunE: func(c *cobra.Command, args []string) error { return a.resume(c.Context(), args, f) },
 	}
 	f.register(c)
+	f.onInput.register(c, "ask on a terminal, park otherwise")
 	a.flags.limits.register(c.Flags())
 	return c
 }
@@ -48,11 +49,11 @@ func (a *app) resume(ctx context.Context, args []string, f driveFlags) (err erro
 		return err
 	}
 	id := termview.ShortID(summary.Run)
-	run, err := r.Resume(ctx, summary.Tenant, summary.Run, runner.Terms{})
+	run, err := r.Resume(ctx, summary.Tenant, summary.Run, runner.Terms{OnInput: runner.OnInput(f.onInput)})
 	if err != nil {
 		return beforeStart(heldBy(err, "run "+id, "`convene cancel "+id+"` asks it to end"))
 	}
-	return d.show(run, summary.LastSeq)
+	return d.show(ctx, r, run, summary.LastSeq)
 }
 
 // toResume finds the run that is named, or the newest that nobody drives.

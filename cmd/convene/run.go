@@ -44,7 +44,7 @@ goes to stderr. The request is read from the arguments, or from standard input w
 or without arguments.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 degraded: parts are
-missing, 4 a limit on tokens, cost or time was reached, 5 waiting for input, 6 parked: an
+missing, 4 a limit on tokens, cost or time was reached, 5 an agent waits for an answer, 6 parked: an
 endpoint was unavailable, 130 interrupted.
 
 If an endpoint is unavailable, the run waits for it for up to --max-wait, which counts
@@ -58,6 +58,7 @@ run; a second ^C stops at once. Either way convene resume continues it.`,
 		},
 	}
 	f.register(c)
+	f.onInput.register(c, "ask on a terminal, park otherwise")
 	a.flags.limits.register(c.Flags())
 	f.traffic.register(c)
 	f.tune.register(c)
@@ -102,7 +103,7 @@ func (a *app) run(c *cobra.Command, args []string, f *runFlags) (err error) {
 	if err != nil {
 		return beforeStart(heldBy(err, "thread "+f.thread, "wait for its run, or leave --thread out"))
 	}
-	return d.show(run, 0)
+	return d.show(ctx, r, run, 0)
 }
 
 // job reads the command line.
@@ -123,7 +124,7 @@ func (a *app) job(c *cobra.Command, args []string, f *runFlags) (runner.Job, err
 		return runner.Job{}, err
 	}
 	job := runner.Job{
-		Thread: events.ThreadID(f.thread), Request: request, Team: t, Model: f.model, Solo: f.solo,
+		Thread: events.ThreadID(f.thread), Request: request, Team: t, Model: f.model, Solo: f.solo, OnInput: runner.OnInput(f.onInput),
 	}
 	return job, job.Check()
 }

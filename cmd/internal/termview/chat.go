@@ -98,8 +98,18 @@ func ChatNotices(run *thread.Run, env events.Envelope) []string {
 		return nil
 	}
 	switch e := env.Data.(type) {
-	case events.MessageRouted, events.FacilitatorMessage, events.InputRequested:
-		return nil // the badge says who answers
+	case events.InputRequested:
+		if e.For == events.InputHuman {
+			return []string{"a person is asked to answer"}
+		}
+	case events.RunSuspended:
+		if !e.AwaitingInput {
+			return Narrate(run, env)
+		}
+	case events.RunResumed:
+		if len(run.Inputs()) == 0 {
+			return Narrate(run, env)
+		}
 	case events.WorkflowStateChanged:
 		return []string{fmt.Sprintf("Step %d of %d: %s", e.Step, e.Steps, stepName(e.To))}
 	case events.TasksCreated:
@@ -115,7 +125,7 @@ func ChatNotices(run *thread.Run, env events.Envelope) []string {
 	case events.HandoffResumed:
 		return noticeOr(e.Notice, run, env)
 	case events.OutageBegan, events.OutageEnded, events.PhaseChanged, events.TransitionRolledBack, events.PermissionDenied,
-		events.Warning, events.LimitReached, events.Error, events.RunSuspended, events.RunResumed:
+		events.Warning, events.LimitReached, events.Error:
 		return Narrate(run, env)
 	}
 	return nil

@@ -79,14 +79,14 @@ func handoffLines(run *thread.Run, env events.Envelope) []string {
 func inputLines(run *thread.Run, env events.Envelope) []string {
 	switch e := env.Data.(type) {
 	case events.InputRequested:
-		who, choices := about(run, env.Agent), ""
+		who, choices := strings.TrimSuffix(about(run, env.Agent), ": "), ""
 		if e.For == events.InputHuman {
 			return []string{"a person is to answer: " + Clip(e.Question, narratedCells)}
 		}
 		if len(e.Choices) > 0 {
 			choices = " (" + Clip(strings.Join(e.Choices, ", "), narratedCells) + ")"
 		}
-		return []string{who + "asks: " + Clip(e.Question, narratedCells) + choices}
+		return []string{strings.TrimLeft(who+" asks: ", " ") + Clip(e.Question, narratedCells) + choices}
 	case events.UserMessage:
 		switch {
 		case e.Synthetic || env.Run == "":

@@ -74,6 +74,6 @@ func TestNarrateInput(t *testing.T) {
 		}
 	}
 	require.Equal(t, []string{
-		"Skill builder: asks: Which city? (Kyoto, Nara)", "a person is to answer: Hello?", "answered: Nara", "the user adds: and fast",
+		"Skill builder asks: Which city? (Kyoto, Nara)", "a person is to answer: Hello?", "answered: Nara", "the user adds: and fast",
 	}, told)
 }

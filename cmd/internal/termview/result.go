@@ -59,10 +59,26 @@ func Summary(run *thread.Run, theme Theme, width int) []string {
 	if from := run.Started.ForkedFrom; from != nil {
 		lines = append(lines, wrap("  "+theme.quiet(forkedFrom(from)), width)...)
 	}
-	if run.Reason != "" {
+	asked := questionLines(run, width)
+	lines = append(lines, asked...)
+	if run.Reason != "" && len(asked) == 0 {
 		lines = append(lines, wrap("  "+theme.notice(Clip(run.Reason, reasonCells)), width)...)
 	}
 	return append(lines, missingLines(run, theme, width)...)
+}
+
+// questionLines tell what a parked run asks.
+func questionLines(run *thread.Run, width int) (lines []string) {
+	if run.Status != events.StatusAwaitingInput {
+		return nil
+	}
+	for _, input := range run.Inputs() {
+		if input.Answer == nil {
+			lines = append(lines, wrapIndented(fmt.Sprintf("  %s asks: %s", Line(DisplayName(run, input.Agent)), Line(input.Question)), width)...)
+			lines = append(lines, Choices(input.Choices, width)...)
+		}
+	}
+	return lines
 }
 
 // forkedFrom says where a run comes from and what was changed in it.
