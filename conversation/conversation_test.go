@@ -28,7 +28,11 @@ func (f *fold) apply(t require.TestingT, facts ...events.Event) {
 	}
 }
 
-var targets = []events.AgentID{"skills", "billing"}
+// targets is the policy of a team with two targets.
+var targets = conversation.Policy{
+	Targets:  []conversation.Target{{Agent: "skills", Name: "Skill builder", MaxIdle: time.Hour}, {Agent: "billing", Name: "Billing"}},
+	Messages: conversation.Messages{}.WithDefaults(), KeepState: 30 * 24 * time.Hour,
+}
 
 func to(target events.AgentID) conversation.Handoff {
 	return conversation.Handoff{Source: events.FacilitatorID, Target: target, Summary: "Wants a skill", Reason: "skill creation"}
@@ -87,7 +91,7 @@ func TestUnknownTarget(t *testing.T) {
 
 // Proves R31: the bounds of a request, each at its edge.
 func TestBoundsOfRequest(t *testing.T) {
-	edge := conversation.Handoff{Summary: strings.Repeat("ü", 2000), Reason: strings.Repeat("ü", 500), RecentMessages: 20}
+	edge := conversation.Handoff{Target: "skills", Summary: strings.Repeat("ü", 2000), Reason: strings.Repeat("ü", 500), RecentMessages: 20}
 	require.NoError(t, edge.Check())
 	for says, change := range map[string]func(*conversation.Handoff){
 		"the summary has 2001 characters; at most 2000 are allowed": func(h *conversation.Handoff) { h.Summary += "x" },
@@ -139,7 +143,7 @@ func TestRoute(t *testing.T) {
 		{Phrase: "make skill", Target: "skills"}, {Phrase: "bill skill", Target: "billing"}, {Phrase: "…", Target: "billing"},
 	}
 	route := func(s *conversation.State, text string) (events.AgentID, events.Tier, string) {
-		routed, ok := conversation.NewRouter(conversation.Routing{Agents: targets, Triggers: triggers}).Route(s, conversation.Message{ID: "m", Text: text})
+		routed, ok := conversation.NewRouter(conversation.Routing{Agents: []events.AgentID{"skills", "billing"}, Triggers: triggers}).Route(s, conversation.Message{ID: "m", Text: text})
 		require.True(t, ok)
 		require.Equal(t, events.MessageID("m"), routed.MessageID)
 		return routed.Agent, routed.Tier, routed.Rule
@@ -184,14 +188,14 @@ func TestContradictions(t *testing.T) {
 	for _, wrong := range []events.Event{
 		events.HandoffRequested{HandoffID: "h1"}, events.HandoffRequested{HandoffID: "h3"}, events.HandoffAccepted{HandoffID: "h1"},
 		events.HandoffAccepted{HandoffID: "h2"}, events.HandoffRejected{HandoffID: "h1"}, events.HandoffReturned{HandoffID: "h2", CompletionStatus: "completed"},
-		events.HandoffReturned{HandoffID: "h1", CompletionStatus: "active"}, events.WorkflowStateChanged{HandoffID: "h2"},
+		events.HandoffReturned{HandoffID: "h1", CompletionStatus: "active"}, events.HandoffResumed{HandoffID: "h1"}, events.HandoffResumed{HandoffID: "h9"}, events.WorkflowStateChanged{HandoffID: "h2"},
 		events.WorkflowStateChanged{HandoffID: "h1", From: "x"}, events.FinalAnswer{},
 	} {
 		require.Error(t, opened().state.Apply(events.Envelope{Data: wrong}), "%T %v", wrong, wrong)
 	}
 	pending := &fold{}
 	pending.apply(t, events.HandoffRequested{HandoffID: "h1"})
-	require.Error(t, pending.state.Apply(events.Envelope{Data: events.HandoffRequested{HandoffID: "h2"}}))
+	require.Error(t, pending.state.Apply(events.Envelope{Data: events.HandoffResumed{HandoffID: "h1"}}))
 	require.Error(t, pending.state.Apply(events.Envelope{Data: events.HandoffReturned{HandoffID: "h1", CompletionStatus: "completed"}}))
 }
 
@@ -199,7 +203,7 @@ func TestContradictions(t *testing.T) {
 // one that messages go to, what is over stays as it is, and the log gives the state back.
 func TestAnySequenceOfDecisions(t *testing.T) {
 	states := []string{"one", "two", "three"}
-	router := conversation.NewRouter(conversation.Routing{Agents: targets, Triggers: []conversation.Trigger{{Phrase: "create skill", Target: "skills"}}})
+	router := conversation.NewRouter(conversation.Routing{Agents: []events.AgentID{"skills", "billing"}, Triggers: []conversation.Trigger{{Phrase: "create skill", Target: "skills"}}})
 	rapid.Check(t, func(t *rapid.T) {
 		var f fold
 		over := map[events.HandoffID]conversation.Session{}

@@ -21,9 +21,6 @@ func TooDeep() events.Warning {
 		"the conversation was passed on %d times without a message of the user's, which is the most: it stops here", MaxTransitions)}
 }
 
-// CodeNotAllowed is the code of an [events.HandoffRejected] that the pipeline rules out.
-const CodeNotAllowed = "not_allowed"
-
 // Flow is how the conversations of a team go: who answers, and which phase follows which.
 // It does not change, and is safe for concurrent use.
 type Flow struct {

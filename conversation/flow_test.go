@@ -30,7 +30,7 @@ func flow(t require.TestingT, stages ...conversation.Stage) *conversation.Flow {
 
 // enter opens a session as the router does.
 func (f *fold) enter(t require.TestingT, flow *conversation.Flow, target events.AgentID) {
-	f.apply(t, conversation.Request(&f.state, []events.AgentID{target}, conversation.Handoff{Source: events.RouterID, Target: target, Summary: "x"})...)
+	f.apply(t, conversation.Request(&f.state, anyOf([]events.AgentID{target}...), conversation.Handoff{Source: events.RouterID, Target: target, Summary: "x"})...)
 	if changed := flow.Begin(&f.state); changed != nil {
 		f.apply(t, *changed)
 	}
@@ -251,7 +251,7 @@ func TestRouterOfTheFifthSource(t *testing.T) {
 	require.Equal(t, events.TierDefault, lapsed.Tier, "affinity lapses when the agent has left the team")
 
 	var handed fold
-	handed.apply(t, conversation.Request(&handed.state, agents, to("billing"))...)
+	handed.apply(t, conversation.Request(&handed.state, anyOf(agents...), to("billing"))...)
 	explicit, _ := router.Route(&handed.state, conversation.Message{Text: "create skill"})
 	require.Equal(t, events.MessageRouted{Agent: "billing", Tier: events.TierHandoff, Rule: "h1"}, explicit, "an active handoff comes before triggers")
 }
@@ -309,4 +309,12 @@ func TestAnySequenceOfPhases(t *testing.T) {
 			},
 		})
 	})
+}
+
+// anyOf is a policy by which any of the agents may take over.
+func anyOf(agents ...events.AgentID) (p conversation.Policy) {
+	for _, id := range agents {
+		p.Targets = append(p.Targets, conversation.Target{Agent: id})
+	}
+	return p
 }

@@ -3,6 +3,7 @@ package conversation
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/convene-run/convene/events"
@@ -32,13 +33,17 @@ type Session struct {
 	ID      events.HandoffID
 	Request events.HandoffRequested
 	Status  Status
-	// Started is the time of the request, Ended that of the end; zero before it.
-	Started, Ended time.Time
+	// Started is the time of the request, Ended that of the end, zero before it; Touched is
+	// that of the newest event of the session.
+	Started, Ended, Touched time.Time
+	// Held is set once the target had the conversation: the request was accepted.
+	Held bool
 	// Result is what the specialist said at the end, or why the handoff came to nothing.
 	Result    string
 	Artifacts []string
 	// Workflow is where the specialist stands: the zero value where it declares no steps,
-	// or has not begun them. It stays what it was when the session ended.
+	// or has not begun them. It stays what it was when the session ended, unless it ended
+	// before its time and its request does not preserve it.
 	Workflow Workflow
 
 	// entered is the transition of phases that opened the session, nil for none.
@@ -86,6 +91,38 @@ func (s *State) Session(id events.HandoffID) *Session {
 	return nil
 }
 
+// Pending are the requests that wait for the active session to end, in their order.
+func (s *State) Pending() (pending []*Session) {
+	for _, session := range s.Sessions {
+		if session.Status == StatusPending {
+			pending = append(pending, session)
+		}
+	}
+	return pending
+}
+
+// Saved are the sessions that ended before their time, no longer ago than keep, and whose
+// state is kept: they can be resumed. The newest comes first.
+func (s *State) Saved(now time.Time, keep time.Duration) (saved []*Session) {
+	for _, session := range slices.Backward(s.Sessions) {
+		if session.resumable() && now.Sub(session.Ended) <= keep {
+			saved = append(saved, session)
+		}
+	}
+	return saved
+}
+
+func (s *Session) resumable() bool {
+	return s.Held && s.Request.PreserveState && (s.Status == StatusCancelled || s.Status == StatusError)
+}
+
+// Seen notes that an event of the thread is the active session's: it was not idle then.
+func (s *State) Seen(env events.Envelope) {
+	if s.active != nil && env.Dispatch == events.DispatchID(s.active.ID) {
+		s.active.Touched = env.Time
+	}
+}
+
 // next is the id that the next request has.
 func (s *State) next() events.HandoffID {
 	return events.HandoffID(fmt.Sprintf("h%d", len(s.Sessions)+1))
@@ -96,21 +133,23 @@ func (s *State) next() events.HandoffID {
 func (s *State) Apply(env events.Envelope) error {
 	switch e := env.Data.(type) {
 	case events.MessageRouted:
-		s.Routed, s.Progress.ActiveAgent = &e, e.Agent
+		s.route(env, e)
 		return nil
 	case events.HandoffRequested:
 		return s.request(env, e)
 	case events.HandoffAccepted:
-		return s.accept(e)
+		return s.accept(env, e)
 	case events.HandoffRejected:
-		return s.end(env, e.HandoffID, StatusError, e.Reason, nil)
+		return s.reject(env, e)
 	case events.HandoffExitRequested:
 		return s.exit(e)
 	case events.HandoffReturned:
 		s.Progress.ActiveAgent = events.FacilitatorID
-		return s.end(env, e.HandoffID, Status(e.CompletionStatus), e.ResultSummary, e.ArtifactsCreated)
+		return s.end(env, e)
+	case events.HandoffResumed:
+		return s.resume(env, e)
 	case events.WorkflowStateChanged:
-		return s.step(e)
+		return s.step(env, e)
 	case events.PhaseChanged:
 		return s.phase(env, e)
 	case events.TransitionRolledBack:
@@ -119,36 +158,56 @@ func (s *State) Apply(env events.Envelope) error {
 	return fmt.Errorf("%w %q", events.ErrUnknownKind, env.Data.Kind())
 }
 
+func (s *State) route(env events.Envelope, e events.MessageRouted) {
+	s.Routed, s.Progress.ActiveAgent = &e, e.Agent
+	if s.active != nil && (e.Tier == events.TierHandoff || e.Tier == events.TierAffinity) {
+		s.active.Touched = env.Time
+	}
+}
+
 // request opens a session. One that is active stays so: it stands in the way of the
 // acceptance, not of the request.
 func (s *State) request(env events.Envelope, e events.HandoffRequested) error {
-	if last := s.last(); last != nil && last.Status == StatusPending {
-		return fmt.Errorf("handoff %s while %s is pending", e.HandoffID, last.ID)
-	}
 	if e.HandoffID != s.next() {
 		return fmt.Errorf("handoff %s where %s is next", e.HandoffID, s.next())
 	}
-	s.Sessions = append(s.Sessions, &Session{ID: e.HandoffID, Request: e, Status: StatusPending, Started: env.Time})
+	s.Sessions = append(s.Sessions, &Session{ID: e.HandoffID, Request: e, Status: StatusPending, Started: env.Time, Touched: env.Time})
 	return nil
 }
 
-func (s *State) last() *Session {
-	if len(s.Sessions) == 0 {
-		return nil
+// pending gives the session whose request has not been decided.
+func (s *State) pending(id events.HandoffID) (*Session, error) {
+	session := s.Session(id)
+	if session == nil || session.Status != StatusPending {
+		return nil, fmt.Errorf("handoff %s is not pending", id)
 	}
-	return s.Sessions[len(s.Sessions)-1]
+	return session, nil
 }
 
-func (s *State) accept(e events.HandoffAccepted) error {
-	last := s.last()
-	if last == nil || last.ID != e.HandoffID || last.Status != StatusPending {
-		return fmt.Errorf("handoff %s is not pending", e.HandoffID)
+func (s *State) accept(env events.Envelope, e events.HandoffAccepted) error {
+	session, err := s.pending(e.HandoffID)
+	if err != nil {
+		return err
 	}
+	return s.activate(env, session)
+}
+
+// activate gives the conversation to the session's target.
+func (s *State) activate(env events.Envelope, session *Session) error {
 	if s.active != nil {
-		return fmt.Errorf("handoff %s while %s is active", e.HandoffID, s.active.ID)
+		return fmt.Errorf("handoff %s while %s is active", session.ID, s.active.ID)
 	}
-	last.Status, s.active = StatusActive, last
-	s.Progress.ActiveAgent, s.Progress.HandoffCount = last.Request.Target, s.Progress.HandoffCount+1
+	session.Status, session.Held, session.Touched, s.active = StatusActive, true, env.Time, session
+	s.Progress.ActiveAgent, s.Progress.HandoffCount = session.Request.Target, s.Progress.HandoffCount+1
+	return nil
+}
+
+func (s *State) reject(env events.Envelope, e events.HandoffRejected) error {
+	session, err := s.pending(e.HandoffID)
+	if err != nil {
+		return err
+	}
+	session.Status, session.Ended, session.Result = StatusError, env.Time, e.Reason
 	return nil
 }
 
@@ -161,24 +220,38 @@ func (s *State) exit(e events.HandoffExitRequested) error {
 	return nil
 }
 
-// end closes a session: one that is pending is rejected, the active one returns.
-func (s *State) end(env events.Envelope, id events.HandoffID, status Status, result string, artifacts []string) error {
-	_, rejected := env.Data.(events.HandoffRejected)
-	session := s.Session(id)
+// end closes the active session.
+func (s *State) end(env events.Envelope, e events.HandoffReturned) error {
+	session, status := s.active, Status(e.CompletionStatus)
 	switch {
-	case session == nil, rejected && session.Status != StatusPending, !rejected && session != s.active:
-		return fmt.Errorf("handoff %s is not one to end so", id)
+	case session == nil || session.ID != e.HandoffID:
+		return fmt.Errorf("handoff %s returns, which is not active", e.HandoffID)
 	case !status.Over():
-		return fmt.Errorf("handoff %s ends as %q", id, status)
+		return fmt.Errorf("handoff %s ends as %q", e.HandoffID, status)
 	}
-	if session == s.active {
-		s.active = nil
+	s.active = nil
+	session.Status, session.Ended, session.endSeq, session.Touched = status, env.Time, env.Seq, env.Time
+	session.Result, session.Artifacts = e.ResultSummary, e.ArtifactsCreated
+	if status != StatusCompleted && !session.Request.PreserveState {
+		session.Workflow = Workflow{}
 	}
-	session.Status, session.Ended, session.endSeq, session.Result, session.Artifacts = status, env.Time, env.Seq, result, artifacts
 	return nil
 }
 
-func (s *State) step(e events.WorkflowStateChanged) error {
+// resume opens a session again that ended before its time.
+func (s *State) resume(env events.Envelope, e events.HandoffResumed) error {
+	session := s.Session(e.HandoffID)
+	if session == nil || !session.resumable() {
+		return fmt.Errorf("handoff %s is not one to resume", e.HandoffID)
+	}
+	if err := s.activate(env, session); err != nil {
+		return err
+	}
+	session.Ended, session.endSeq, session.Result, session.Artifacts = time.Time{}, 0, "", nil
+	return nil
+}
+
+func (s *State) step(env events.Envelope, e events.WorkflowStateChanged) error {
 	if s.active == nil || s.active.ID != e.HandoffID {
 		return fmt.Errorf("a step of handoff %s, which is not active", e.HandoffID)
 	}
@@ -186,5 +259,6 @@ func (s *State) step(e events.WorkflowStateChanged) error {
 		return fmt.Errorf("a step from %q where %q is the state", e.From, s.active.Workflow.State)
 	}
 	s.active.Workflow = Workflow{State: e.To, Step: e.Step, Steps: e.Steps, Metadata: e.Metadata}
+	s.active.Touched = env.Time
 	return nil
 }

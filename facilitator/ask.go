@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/convene-run/convene/agent"
 	"github.com/convene-run/convene/events"
@@ -65,29 +65,41 @@ type Reply struct {
 	LatencyMS int64          `json:"latency_ms"`
 }
 
-// Check fills in the defaults, or says what is wrong.
-func (d *Delegation) Check(t *team.Team) error {
+// Check fills in the defaults, or says what is wrong with a delegation of the facilitator's.
+func (d *Delegation) Check(t *team.Team) error { return d.check(t, events.FacilitatorID) }
+
+// check is Check for one that the agent asks for.
+func (d *Delegation) check(t *team.Team, by events.AgentID) error {
+	o, can := t.Orchestration(by)
+	if !can {
+		return fmt.Errorf("%s cannot ask others (can_orchestrate)", by)
+	}
 	if strings.TrimSpace(d.Question) == "" {
 		return errors.New("the question is empty")
 	}
+	askable := askable(t, by)
 	if len(d.Specialists) == 0 {
-		for _, s := range t.Specialists {
-			d.Specialists = append(d.Specialists, s.ID)
-		}
+		d.Specialists = askable
+	}
+	if len(d.Specialists) == 0 {
+		return errors.New("there is nobody to ask")
 	}
 	for i, id := range d.Specialists {
 		if _, known := t.Specialist(id); !known {
 			return fmt.Errorf("there is no specialist %q", id)
+		}
+		if !slices.Contains(askable, id) {
+			return fmt.Errorf("%s cannot be asked: those who can are %v", id, askable)
 		}
 		if slices.Contains(d.Specialists[:i], id) {
 			return fmt.Errorf("specialist %s is named twice", id)
 		}
 	}
 	if d.Strategy == "" {
-		d.Strategy = Parallel
+		d.Strategy = Strategy(o.Strategies()[0])
 	}
-	if d.Strategy != Parallel && d.Strategy != Sequential && d.Strategy != FirstSuccess {
-		return fmt.Errorf("there is no strategy %q: choose %s, %s or %s", d.Strategy, Parallel, Sequential, FirstSuccess)
+	if !slices.Contains(o.Strategies(), string(d.Strategy)) {
+		return fmt.Errorf("there is no strategy %q: choose from %s", d.Strategy, strings.Join(o.Strategies(), ", "))
 	}
 	if d.TimeoutSeconds == 0 {
 		d.TimeoutSeconds = defaultAskSeconds
@@ -106,7 +118,23 @@ type askArgs struct {
 	TimeoutSeconds int              `json:"timeout_seconds,omitempty" jsonschema:"Seconds that each may take. Defaults to 120."`
 }
 
-func (t tools) ask() agent.Tool {
+// askable are those whom an agent may ask.
+func askable(t *team.Team, by events.AgentID) []events.AgentID {
+	return slices.DeleteFunc(idsOf(t.Workers()), func(id events.AgentID) bool { return id == by })
+}
+
+// Asking is the tool that asks several specialists, for an agent that can orchestrate and has
+// somebody to ask; none for another.
+func Asking(t *team.Team, by events.AgentID) []agent.Tool {
+	o, can := t.Orchestration(by)
+	who := askable(t, by)
+	if !can || len(who) == 0 {
+		return nil
+	}
+	return []agent.Tool{askTool(t, o, who)}
+}
+
+func askTool(t *team.Team, o team.Orchestration, askable []events.AgentID) agent.Tool {
 	return agent.Tool{
 		Tool: llm.Tool{
 			Name: AskTool,
@@ -114,8 +142,8 @@ func (t tools) ask() agent.Tool {
 				"use it for opinions and short facts, not for work.",
 			Parameters: agent.Schema[askArgs](func(schema *jsonschema.Schema) {
 				who := schema.Properties["specialists"].Items
-				who.Description, who.Enum = "A specialist.", loop.Enum(t.specialists())
-				schema.Properties["strategy"].Enum = []any{Parallel, Sequential, FirstSuccess}
+				who.Description, who.Enum = "A specialist.", loop.Enum(askable)
+				schema.Properties["strategy"].Enum = loop.Enum(o.Strategies())
 			}),
 		},
 		Handler: loop.Consult(func(ctx context.Context, journal loop.Journal, dispatcher loop.Dispatcher, in agent.Invocation) (string, error) {
@@ -123,7 +151,7 @@ func (t tools) ask() agent.Tool {
 			if err := in.Decode(&args); err != nil {
 				return "", err
 			}
-			replies, err := Ask(ctx, t.team, journal, dispatcher, Delegation(args), in)
+			replies, err := Ask(ctx, t, journal, dispatcher, Delegation(args), in)
 			if err != nil {
 				return "", err
 			}
@@ -137,7 +165,7 @@ func (t tools) ask() agent.Tool {
 // was asked under the same call before, by a process that died, is not asked again.
 // An error means that nobody was asked, or that the run is being parked.
 func Ask(ctx context.Context, t *team.Team, journal loop.Journal, dispatcher loop.Dispatcher, d Delegation, in agent.Invocation) ([]Reply, error) {
-	if err := d.Check(t); err != nil {
+	if err := d.check(t, in.Agent); err != nil {
 		return nil, err
 	}
 	a := &asking{ctx: ctx, team: t, journal: journal, dispatcher: dispatcher, Delegation: d, in: in}
@@ -193,16 +221,19 @@ func (a *asking) atOnce() ([]Reply, error) {
 	replies, errs := make([]Reply, len(ids)), make([]error, len(ids))
 	ctx, stop := context.WithCancelCause(a.ctx)
 	defer stop(nil)
-	var asked sync.WaitGroup
+	var asked errgroup.Group
+	o, _ := a.team.Orchestration(a.in.Agent)
+	asked.SetLimit(o.Delegations())
 	for i, id := range ids {
-		asked.Go(func() {
+		asked.Go(func() error {
 			replies[i], errs[i] = a.drive(ctx, id)
 			if a.Strategy == FirstSuccess && replies[i].Success {
 				stop(loop.ErrCancelled) // this one won
 			}
+			return nil
 		})
 	}
-	asked.Wait()
+	_ = asked.Wait() // errs has them all
 	return replies, errors.Join(errs...)
 }
 
@@ -213,6 +244,11 @@ func (a *asking) open(question string, who ...events.AgentID) (ids []events.Disp
 		if max := a.team.Limits.MaxDispatches; len(tx.Run.Dispatches)+len(who) > max && a.find(tx.Run, who[0]) == nil {
 			err = fmt.Errorf("this run has made %d of its %d dispatches, too many to ask %d more", len(tx.Run.Dispatches), max, len(who))
 			return
+		}
+		if a.find(tx.Run, who[0]) == nil {
+			if err = mayDelegate(tx, a.in.Agent, thread.ActorOf(a.in.Dispatch), who...); err != nil {
+				return
+			}
 		}
 		for _, id := range who {
 			if d := a.find(tx.Run, id); d != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/convene-run/convene/agent"
+	"github.com/convene-run/convene/conversation"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/internal/loop"
 	"github.com/convene-run/convene/llm"
@@ -28,7 +29,7 @@ type dispatchArgs struct {
 func (t tools) dispatch(s team.Specialist) agent.Tool {
 	return agent.Tool{
 		Tool: llm.Tool{
-			Name:        loop.DispatchPrefix + string(s.ID),
+			Name:        loop.DispatchTool(s.ID),
 			Description: "Has the specialist " + string(s.ID) + " work on tasks and waits for its summary. " + s.Description,
 			Parameters: agent.Schema[dispatchArgs](func(schema *jsonschema.Schema) {
 				schema.Properties["task_ids"].Description = "Ids of tasks that are assigned to " + string(s.ID) + "."
@@ -63,6 +64,9 @@ func (t tools) open(tx *thread.Tx, in agent.Invocation, s team.Specialist) (even
 
 func (t tools) mayDispatch(tx *thread.Tx, who events.AgentID, ids []events.TaskID) error {
 	run := tx.Run
+	if err := mayDelegate(tx, events.FacilitatorID, thread.Facilitator, who); err != nil {
+		return err
+	}
 	if err := run.Board.Assignable(who, ids); err != nil {
 		return err
 	}
@@ -86,6 +90,17 @@ func (t tools) mayDispatch(tx *thread.Tx, who events.AgentID, ids []events.TaskI
 			"give the work to another specialist, or answer without it", who, n, taskList(ids))
 	}
 	return nil
+}
+
+// mayDelegate checks that the user may have specialists work or asked. Where they may not,
+// that is recorded.
+func mayDelegate(tx *thread.Tx, by events.AgentID, actor thread.ActorID, who ...events.AgentID) error {
+	denied := tx.Run.Caller().Denied(conversation.PermissionDelegate, fmt.Sprintf("delegate to %v", who))
+	if denied == nil {
+		return nil
+	}
+	tx.Emit(by, actor, *denied)
+	return fmt.Errorf("the user may not have specialists work: the permission %s is missing. Answer without them, and say so", denied.Permission)
 }
 
 // dispatchedInTurn refuses tasks that a call of the same turn was dispatched for. Nobody

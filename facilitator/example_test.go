@@ -19,9 +19,9 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	var _ loop.Role = facilitator.NewRole(trip, "Plan three days in Kyoto for two")
+	var _ loop.Role = facilitator.NewRole(trip, nil, "Plan three days in Kyoto for two")
 	fmt.Println(system != "")
-	for _, tool := range facilitator.Tools(trip)[:2] {
+	for _, tool := range facilitator.Tools(trip, nil)[:2] {
 		fmt.Println(tool.Name)
 	}
 	// Output:

@@ -4,75 +4,14 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/google/jsonschema-go/jsonschema"
-
-	"github.com/convene-run/convene/agent"
 	"github.com/convene-run/convene/conversation"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/internal/chars"
-	"github.com/convene-run/convene/internal/loop"
+	"github.com/convene-run/convene/internal/handoff"
 	"github.com/convene-run/convene/internal/quote"
-	"github.com/convene-run/convene/llm"
-	"github.com/convene-run/convene/team"
+	"github.com/convene-run/convene/specialists"
 	"github.com/convene-run/convene/thread"
 )
-
-type handoffArgs struct {
-	Target  events.AgentID `json:"target" jsonschema:"The specialist that takes over."`
-	Reason  string         `json:"reason" jsonschema:"Why it takes over, in a sentence."`
-	Summary string         `json:"summary" jsonschema:"What the specialist needs to know: what the user wants, and what was said and found so far. It reads this in place of the conversation."`
-}
-
-func (t tools) handoff() agent.Tool {
-	targets := t.team.Handoff.Agents()
-	var b strings.Builder
-	b.WriteString("Hands the conversation with the user over to a specialist, who talks to the user directly until it gives the conversation back. " +
-		"Use it where the work needs questions and answers; for all else dispatch. It is your last call of the turn. The specialists are:")
-	for _, id := range targets {
-		s, _ := t.team.Specialist(id)
-		fmt.Fprintf(&b, "\n- %s: %s", id, s.Description)
-	}
-	return agent.Tool{
-		Tool: llm.Tool{
-			Name: "handoff_conversation", Description: b.String(),
-			Parameters: agent.Schema[handoffArgs](func(schema *jsonschema.Schema) {
-				schema.Properties["target"].Enum = loop.Enum(targets)
-				schema.Properties["reason"].MaxLength = new(conversation.MaxReasonChars)
-				schema.Properties["summary"].MaxLength = new(conversation.MaxSummaryChars)
-			}),
-		},
-		Handler: loop.Last(t.handOver),
-	}
-}
-
-func (t tools) handOver(tx *thread.Tx, in agent.Invocation) agent.Result {
-	var args handoffArgs
-	if err := in.Decode(&args); err != nil {
-		return agent.Refuse(err)
-	}
-	h := conversation.Handoff{
-		Source: in.Agent, Target: args.Target, Summary: args.Summary, Reason: args.Reason, RecentMessages: t.team.Handoff.RecentMessageCount,
-	}
-	if err := h.Check(); err != nil {
-		return agent.Refuse(err)
-	}
-	if rejected := HandOver(tx, t.team, h); rejected != nil {
-		return agent.Refuse(fmt.Errorf("%s", rejected.Reason))
-	}
-	return agent.Result{Text: fmt.Sprintf("%s has the conversation now.", args.Target)}
-}
-
-// HandOver decides a handoff and emits its facts. It gives the rejection, nil where the
-// target has the conversation now.
-func HandOver(tx *thread.Tx, t *team.Team, h conversation.Handoff) *events.HandoffRejected {
-	for _, fact := range conversation.Request(&tx.Run.Thread().Handoffs, t.Handoff.Agents(), h) {
-		tx.Emit(h.Source, thread.Facilitator, fact)
-		if rejected, ok := fact.(events.HandoffRejected); ok {
-			return &rejected
-		}
-	}
-	return nil
-}
 
 // Summarize writes the summary of a handoff that no model wrote: the user's message.
 func Summarize(request string) string {
@@ -80,19 +19,88 @@ func Summarize(request string) string {
 	return head + chars.Clip(request, conversation.MaxSummaryChars-chars.Count(head)-1)
 }
 
-// tellHandoff tells the facilitator once of each handoff that has ended, so that it answers
-// the user.
-func (r *Role) tellHandoff(tx *thread.Tx, conv *thread.Conversation) {
-	if told := conv.Nudges(nudgeReturned); told < len(tx.Run.Returned) {
-		r.nudge(tx, nudgeReturned, returned(tx.Run.Thread().Handoffs.Session(tx.Run.Returned[told])))
+// tell writes to the facilitator what became of the conversation.
+func tell(tx *thread.Tx, reason, content string) {
+	tx.Emit(events.FacilitatorID, thread.Facilitator, events.UserMessage{Content: content, Synthetic: true, Reason: reason})
+}
+
+// TellRejected tells the facilitator that a handoff was rejected which it did not ask for
+// itself, so that it answers the user.
+func TellRejected(tx *thread.Tx, desk *handoff.Desk, target events.AgentID, rejected *conversation.RejectedError) {
+	text := quote.After(fmt.Sprintf("The conversation could not be handed over to %s:", target), rejected.Reason)
+	if rejected.Code == conversation.CodeUnavailable {
+		text += "\n" + saying(desk.Team.Messages().Unavailable, desk.Policy(tx.Run).Name(target))
+	}
+	tell(tx, nudgeRejected, text+"\n\nTell the user so, and offer what else you can do.")
+}
+
+// TellRefused tells the facilitator that what the user asked for was refused.
+func TellRefused(tx *thread.Tx, refused *conversation.RejectedError) {
+	tell(tx, nudgeRejected, quote.After("This was refused:", refused.Reason)+"\n\nTell the user so.")
+}
+
+// TellExpired tells the facilitator that the user's message found a session closed that was
+// idle for too long.
+func TellExpired(tx *thread.Tx, desk *handoff.Desk, session *conversation.Session) {
+	tell(tx, thread.ToldReturned, fmt.Sprintf("%s\n%s Its state is kept. %s", quote.After("The session with "+string(session.Request.Target)+" was closed:", session.Result),
+		handoff.Describe(session), resuming(desk, tx, session)))
+}
+
+// TellSaved tells the facilitator of a session that could be continued, where the user's
+// message has a phrase that would begin another with the same specialist.
+func TellSaved(tx *thread.Tx, desk *handoff.Desk, session *conversation.Session) {
+	tell(tx, nudgeSaved, fmt.Sprintf("The user's message asks for %s. %s %s", session.Request.Target, handoff.Describe(session), resuming(desk, tx, session)))
+}
+
+// resuming says how a session is continued, and how the user is asked.
+func resuming(desk *handoff.Desk, tx *thread.Tx, session *conversation.Session) string {
+	return fmt.Sprintf("If the user's message goes on with it, call %s with resume %q; if they want to begin anew, with resume \"new\". "+
+		"Otherwise offer to continue it. %s", specialists.HandoffTool, session.ID,
+		saying(desk.Team.Messages().WelcomeBack, desk.Policy(tx.Run).Name(session.Request.Target)))
+}
+
+// saying gives the sentence that the user is to read.
+func saying(sentence, agent string) string {
+	return quote.After("Say in the user's language:", conversation.Say(sentence, agent))
+}
+
+// maxSaved is how many saved sessions the facilitator is told of: the newest.
+const maxSaved = 3
+
+// tellHandoffs tells the facilitator of the handoffs that have ended since it last had the
+// conversation, so that it answers the user; else, once in a run, of those that the user may
+// want to continue.
+func (r *Role) tellHandoffs(tx *thread.Tx, conv *thread.Conversation) {
+	state := &tx.Run.Thread().Handoffs
+	if ended := tx.Run.Thread().Returned(); len(ended) > 0 {
+		var told []string
+		for _, id := range ended {
+			told = append(told, returned(state.Session(id)))
+		}
+		last := state.Session(ended[len(ended)-1])
+		if !last.Ended.Before(tx.Run.Start) { // else the user's message is about something else
+			told = append(told, r.afterwards(tx, last))
+		}
+		tell(tx, thread.ToldReturned, strings.Join(told, "\n\n"))
+		return
+	}
+	if r.desk == nil || conv.Turns() > 0 || conv.Nudges(nudgeSaved) > 0 || conv.Nudges(thread.ToldReturned) > 0 {
+		return
+	}
+	if saved := r.desk.Saved(tx, ""); len(saved) > 0 {
+		var told []string
+		for _, session := range saved[:min(maxSaved, len(saved))] {
+			told = append(told, handoff.Describe(session))
+		}
+		tell(tx, nudgeSaved, fmt.Sprintf("%s\nIf the user wants to continue one of these, call %s with its id as resume. Otherwise do not mention them.",
+			strings.Join(told, "\n"), specialists.HandoffTool))
 	}
 }
 
-// returned says how a session ended, and how to go on with the user.
+// returned says how a session ended.
 func returned(s *conversation.Session) string {
-	target := s.Request.Target
 	var b strings.Builder
-	b.WriteString(quote.After(fmt.Sprintf("%s gives the conversation back (%s):", target, s.Status), s.Result))
+	b.WriteString(quote.After(fmt.Sprintf("%s gives the conversation back (%s):", s.Request.Target, s.Status), s.Result))
 	if len(s.Artifacts) > 0 {
 		b.WriteString("\n" + quote.After("It made:", strings.Join(s.Artifacts, "\n")))
 	}
@@ -102,14 +110,19 @@ func returned(s *conversation.Session) string {
 			b.WriteString("\n" + quote.After("It had gathered:", string(w.Metadata)))
 		}
 	}
-	b.WriteString("\n\n")
-	switch s.Status {
-	case conversation.StatusCompleted:
-		b.WriteString("Answer the user now: say in a sentence or two what came of it.")
-	case conversation.StatusCancelled:
-		b.WriteString("The user has left that work, and what was gathered is kept. Say in a sentence that you are back and that they can continue it later.")
-	default:
-		b.WriteString("Tell the user that this could not be finished, and why, and offer what else you can do.")
-	}
 	return b.String()
+}
+
+// afterwards says how to go on with the user whose specialist has ended.
+func (r *Role) afterwards(tx *thread.Tx, s *conversation.Session) string {
+	switch {
+	case s.Status == conversation.StatusCompleted:
+		return "Answer the user now: say in a sentence or two what came of it."
+	case s.Status == conversation.StatusCancelled && r.desk != nil && s.Request.PreserveState:
+		return "The user has left that work, and what was gathered is kept. " +
+			saying(r.desk.Team.Messages().ContinueLater, r.desk.Policy(tx.Run).Name(s.Request.Target))
+	case s.Status == conversation.StatusCancelled:
+		return "The user has left that work. Say in a sentence that you are back."
+	}
+	return "Tell the user that this could not be finished, and why, and offer what else you can do."
 }

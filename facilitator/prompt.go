@@ -14,13 +14,22 @@ var (
 	//go:embed solo.md
 	soloText string
 
+	//go:embed desk.md
+	deskText string
+
+	desk   = template.Must(template.New("desk").Parse(deskText))
 	prompt = template.Must(template.New("facilitator").Parse(promptText))
 	solo   = template.Must(template.New("solo").Parse(soloText))
 )
 
 // System gives the facilitator's system prompt: the same bytes for every run of a
 // team.
-func System(t *team.Team) (string, error) { return render(prompt, t) }
+func System(t *team.Team) (string, error) {
+	if !t.Plans() {
+		return render(desk, t)
+	}
+	return render(prompt, t)
+}
 
 // SoloSystem gives the system prompt of a run with a single agent.
 func SoloSystem(t *team.Team) (string, error) { return render(solo, t) }
@@ -29,7 +38,7 @@ func render(text *template.Template, t *team.Team) (string, error) {
 	var b strings.Builder
 	err := text.Execute(&b, map[string]any{
 		"DisplayName": t.Facilitator.DisplayName, "Prompt": strings.TrimSpace(t.Facilitator.Prompt),
-		"Specialists": t.Specialists, "MaxTasks": t.Limits.MaxTasks,
+		"Specialists": t.Workers(), "MaxTasks": t.Limits.MaxTasks,
 	})
 	if len(t.AnswerSchema) > 0 {
 		b.WriteString("\n\nYour answer to the user, at the very end, is one JSON value that fits this JSON Schema, and nothing else, no text around it:\n")

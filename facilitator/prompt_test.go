@@ -52,7 +52,7 @@ func TestTools(t *testing.T) {
 	}
 	want = append(want, facilitator.AskTool, facilitator.AskUserTool)
 	var names []string
-	first, again := facilitator.Tools(tm), facilitator.Tools(tm)
+	first, again := facilitator.Tools(tm, nil), facilitator.Tools(tm, nil)
 	for i := range first {
 		names = append(names, first[i].Name)
 		require.Equal(t, first[i].Tool, again[i].Tool, "the same bytes every time")
@@ -69,7 +69,7 @@ func TestToolsAreTheBytesTheyWere(t *testing.T) {
 	tm, err := team.Builtin("trip")
 	require.NoError(t, err)
 	var b strings.Builder
-	for _, tool := range append(facilitator.Tools(tm), specialists.Tools(tm)...) {
+	for _, tool := range append(facilitator.Tools(tm, nil), specialists.Tools(tm)...) {
 		fmt.Fprintf(&b, "%s\n%s\n%s\n", tool.Name, tool.Description, tool.Parameters)
 	}
 	require.Equal(t, string(want), b.String())

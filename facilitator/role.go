@@ -8,6 +8,7 @@ import (
 
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/internal/chars"
+	"github.com/convene-run/convene/internal/handoff"
 	"github.com/convene-run/convene/internal/loop"
 	"github.com/convene-run/convene/internal/quote"
 	"github.com/convene-run/convene/llm"
@@ -22,7 +23,8 @@ const (
 	nudgeWrapUp    = "wrap_up"
 	nudgeSchema    = "answer_schema"
 	nudgeContinued = "continued"
-	nudgeReturned  = "handoff_returned"
+	nudgeRejected  = "handoff_rejected"
+	nudgeSaved     = "saved_sessions"
 )
 
 // Role is what makes an agent the facilitator, or the only agent of a solo run.
@@ -30,14 +32,16 @@ const (
 type Role struct {
 	displayName string
 	limits      team.Limits
+	desk        *handoff.Desk
 	message     string
 	// read reads a structured answer; nil where the answer is text.
 	read func(text string) (json.RawMessage, error)
 }
 
-// NewRole gives the facilitator's role in a run; message is what it is asked.
-func NewRole(t *team.Team, message string) *Role {
-	r := &Role{displayName: t.Facilitator.DisplayName, limits: t.Limits, message: message}
+// NewRole gives the facilitator's role in a run; message is what it is asked. desk is nil
+// where the conversation is never handed over.
+func NewRole(t *team.Team, desk *handoff.Desk, message string) *Role {
+	r := &Role{displayName: t.Facilitator.DisplayName, limits: t.Limits, desk: desk, message: message}
 	if len(t.AnswerSchema) > 0 {
 		r.read = t.Answer
 	}
@@ -83,7 +87,7 @@ func (r *Role) Prepare(tx *thread.Tx, conv *thread.Conversation, limit *events.L
 	case conv.EmptyReplies() > 0 && conv.TurnsSince(nudgeEmpty) > 0:
 		r.nudge(tx, nudgeEmpty, loop.EmptyReplyNudge(conv, "Go on with the next step of your work, or answer the user."))
 	}
-	r.tellHandoff(tx, conv)
+	r.tellHandoffs(tx, conv)
 	return loop.RunAgain{}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/convene-run/convene/document"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/internal/chars"
+	"github.com/convene-run/convene/internal/handoff"
 	"github.com/convene-run/convene/internal/loop"
 	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/specialists"
@@ -19,23 +20,29 @@ import (
 	"github.com/convene-run/convene/thread"
 )
 
-type tools struct{ team *team.Team }
+type tools struct {
+	team *team.Team
+	// workers are the specialists that can be given tasks.
+	workers []team.Specialist
+}
 
 // Tools are the facilitator's tools in the order in which they are offered: those
 // on the board and the document, a dispatch tool per specialist, and one that asks
-// several of them, and one that asks the user; where the team allows it, one that hands the conversation over and
-// one that reads it.
-func Tools(t *team.Team) []agent.Tool {
-	tools := tools{t}
-	list := []agent.Tool{
-		tools.createTasks(), tools.planStatus(), specialists.ReadDocument(t), tools.consolidate(), tools.readClean(),
+// several of them, and one that asks the user; where the team allows it, one that hands the
+// conversation over and one that reads it. A facilitator that cannot orchestrate, or has
+// nobody who works, asks the user and has the last two.
+func Tools(t *team.Team, desk *handoff.Desk) (list []agent.Tool) {
+	tools := tools{t, t.Workers()}
+	if t.Plans() {
+		list = append(list, tools.createTasks(), tools.planStatus(), specialists.ReadDocument(t), tools.consolidate(), tools.readClean())
+		for _, s := range tools.workers {
+			list = append(list, tools.dispatch(s))
+		}
+		list = append(list, Asking(t, events.FacilitatorID)...)
 	}
-	for _, s := range t.Specialists {
-		list = append(list, tools.dispatch(s))
-	}
-	list = append(list, tools.ask(), tools.askUser())
+	list = append(list, tools.askUser())
 	if t.Handoff != nil {
-		list = append(list, tools.handoff(), specialists.ReadThread(t))
+		list = append(list, specialists.Handoff(t, desk, events.FacilitatorID), specialists.ReadThread(t))
 	}
 	return list
 }
@@ -61,10 +68,12 @@ func (t tools) createTasks() agent.Tool {
 	}, t.create)
 }
 
-// specialists are the ids of the team's specialists.
-func (t tools) specialists() []events.AgentID {
-	ids := make([]events.AgentID, len(t.team.Specialists))
-	for i, s := range t.team.Specialists {
+// specialists are the ids of those that can be given tasks.
+func (t tools) specialists() []events.AgentID { return idsOf(t.workers) }
+
+func idsOf(list []team.Specialist) []events.AgentID {
+	ids := make([]events.AgentID, len(list))
+	for i, s := range list {
 		ids[i] = s.ID
 	}
 	return ids

@@ -29,22 +29,22 @@ func (r *Runner) handOff(ctx context.Context, key events.ThreadKey, h conversati
 	if h.Source == "" {
 		h.Source = events.FacilitatorID
 	}
-	var rejected *events.HandoffRejected
+	var rejected *conversation.RejectedError
 	var handoff events.HandoffID
 	text := fmt.Sprintf("[The conversation is handed to %s: %s]", chars.Clip(string(h.Target), conversation.MaxReasonChars), h.Reason)
 	err := r.leadWhenFree(ctx, key, terms, text, func(tx *thread.Tx, p *plan) error {
-		rejected = facilitator.HandOver(tx, &p.config.Team, h)
-		if rejected != nil {
+		state := &tx.Run.Thread().Handoffs
+		handoff, rejected = p.desk.HandOver(tx, thread.Facilitator, h)
+		switch {
+		case rejected != nil:
 			facilitator.Finish(tx, facilitator.Ending{Failed: true, Reason: rejected.Reason})
-			return nil
-		}
-		if session := tx.Run.Thread().Handoffs.Active(); session != nil {
-			handoff = session.ID
+		case state.Active() != state.Session(handoff): // it waits for another to end
+			facilitator.Finish(tx, facilitator.Ending{})
 		}
 		return nil
 	})
 	if err == nil && rejected != nil {
-		err = &conversation.RejectedError{Code: rejected.Code, Reason: rejected.Reason}
+		err = rejected
 	}
 	if err != nil {
 		return "", fmt.Errorf("hand off thread %s: %w", key.Thread, err)
@@ -95,14 +95,8 @@ func (r *Runner) tryLeave(ctx context.Context, key events.ThreadKey, by string, 
 	if len(th.Queue()) > 0 { // they were meant for the specialist
 		return errors.Join(ErrBusy, r.heard(r.carryOn(ctx, key, terms)))
 	}
-	return r.lead(ctx, key, terms, "[The user leaves "+string(th.Handoffs.Active().Request.Target)+".]", func(tx *thread.Tx, _ *plan) error {
-		state := &tx.Run.Thread().Handoffs
-		exit, err := conversation.Exit(state, by)
-		if err == nil {
-			tx.Emit("", "", exit)
-			giveBack(tx, state.Active(), events.CompletionCancelled, "The user left.")
-		}
-		return err
+	return r.lead(ctx, key, terms, "[The user leaves "+string(th.Handoffs.Active().Request.Target)+".]", func(tx *thread.Tx, p *plan) error {
+		return p.desk.Exit(tx, by)
 	})
 }
 

@@ -192,10 +192,10 @@ func (r *Run) talk(ctx, work context.Context, live *agent.Live, prompt string, d
 		case err != nil || over:
 			return err
 		case session != nil:
-			err = r.converse(work, session)
+			err = r.converse(work, session, dispatcher)
 		default:
 			l := &loop.Loop{
-				Spec: r.plan.specs[events.FacilitatorID], Role: facilitator.NewRole(&r.plan.config.Team, prompt),
+				Spec: r.plan.specs[events.FacilitatorID], Role: facilitator.NewRole(&r.plan.config.Team, r.plan.facilitators(), prompt),
 				ID: thread.Facilitator, Run: r.id, Priority: r.terms.Priority, Journal: r.journal, Caller: r.patience, Governor: r.governor,
 				Dispatcher: dispatcher, Work: work, Live: live,
 			}
@@ -211,7 +211,7 @@ func (r *Run) talk(ctx, work context.Context, live *agent.Live, prompt string, d
 }
 
 // converse drives a specialist that has the conversation.
-func (r *Run) converse(ctx context.Context, session *conversation.Session) error {
+func (r *Run) converse(ctx context.Context, session *conversation.Session, dispatcher loop.Dispatcher) error {
 	target := session.Request.Target
 	spec := r.plan.sessions[target]
 	if spec == nil {
@@ -225,9 +225,9 @@ func (r *Run) converse(ctx context.Context, session *conversation.Session) error
 	defer done()
 	l := &loop.Loop{
 		Spec: spec, ID: thread.ActorID(session.ID), Run: r.id, Priority: r.terms.Priority, Journal: r.journal, Caller: r.patience,
-		Governor: r.governor, Live: live,
+		Governor: r.governor, Dispatcher: dispatcher, Live: live,
 		Role: &specialists.Session{
-			ID: session.ID, Agent: target, DisplayName: spec.DisplayName, Limits: r.plan.config.Team.Limits,
+			ID: session.ID, Agent: target, DisplayName: spec.DisplayName, Limits: r.plan.config.Team.Limits, Desk: r.plan.desk,
 			Sentences: r.plan.config.Team.Conversation.Sentences(),
 			Finish:    func(tx *thread.Tx) { facilitator.Finish(tx, facilitator.Ending{}) },
 			Cancel:    func(tx *thread.Tx) { facilitator.Cancel(tx, "") },

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -39,6 +41,11 @@ func talkers() *team.Team {
 
 func handoff(target string) events.ToolCall {
 	return llmtest.Call("handoff_conversation", args{"target": target, "reason": "skill creation", "summary": "Wants a skill that posts alerts"})
+}
+
+// resume hands over to alpha where a session with it is saved.
+func resume(which string) events.ToolCall {
+	return llmtest.Call("handoff_conversation", args{"target": "alpha", "reason": "skill creation", "summary": "Wants to go on", "resume": which})
 }
 
 func step(state string, metadata args) events.ToolCall {
@@ -147,7 +154,7 @@ func TestHandoffAndReturn(t *testing.T) {
 	require.Equal(t, []any{"Your skill is active.", events.FacilitatorID, events.StatusCompleted}, []any{answer, by, result.Status}, result.Reason)
 	asked := said(third.Requests(boss)[0].Messages)
 	require.Equal(t, []string{
-		"user: I want a skill that sends alerts", "assistant: Which channel?", "user: #ops", "assistant: Shall I test it?", "user: Yes",
+		"user: I want a skill that sends alerts", "assistant: [Alpha]: Which channel?", "user: #ops", "assistant: [Alpha]: Shall I test it?", "user: Yes",
 	}, asked[:5], "nothing of the conversation is lost")
 	require.Contains(t, asked[5], "user: alpha gives the conversation back (completed): Posts to #ops\nIt made: SKILL.md\nIt stood at step 2 of 2, testing.")
 
@@ -312,6 +319,7 @@ func TestSameMessageCountsOnce(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, events.UserMessage{
 			Content: "Hello", MessageID: "m1", UserID: "ann", ChannelType: "web", ChannelID: "c", Metadata: json.RawMessage(`{"intent":"x"}`),
+			Delivery: events.DeliveryStart,
 		}, envs[0].Data)
 		require.Empty(t, envs[0].Run, "it is there before its run")
 		require.Equal(t, events.MessageID("m1"), envs[1].Data.(events.WorkflowStarted).MessageID)
@@ -371,6 +379,7 @@ func (m *thinker) Stream(_ context.Context, req llm.Request) iter.Seq2[llm.Delta
 
 func (m *thinker) reply(req llm.Request) events.Reply {
 	last := req.Messages[len(req.Messages)-1]
+	saved := savedSession.FindStringSubmatch(last.Content)
 	calls := func(calls ...events.ToolCall) events.Reply {
 		return events.Reply{ToolCalls: calls, FinishReason: events.FinishToolCalls}
 	}
@@ -384,10 +393,27 @@ func (m *thinker) reply(req llm.Request) events.Reply {
 		return calls(step("testing", nil))
 	case talks:
 		return calls(step("gathering", args{"said": last.Content}))
-	case last.Content == "skill, please":
+	case last.Role == events.RoleTool && saved != nil:
+		return calls(resume("new"))
+	case saved != nil:
+		return calls(resume(saved[1]))
+	case m.wants(req):
 		return calls(handoff("alpha"))
 	}
 	return events.Reply{Text: "Facilitator here.", FinishReason: events.FinishStop}
+}
+
+// savedSession is how the facilitator is told of a session that can be continued.
+var savedSession = regexp.MustCompile(`with resume "(h\d+)"`)
+
+// wants reports whether the user wants a skill and nothing has been done about it.
+func (m *thinker) wants(req llm.Request) bool {
+	for _, message := range slices.Backward(req.Messages) {
+		if message.Role != events.RoleUser || message.Content == "skill, please" {
+			return message.Role == events.RoleUser
+		}
+	}
+	return false
 }
 
 // Proves R36: a process that dies before or after any append of a conversation, in every

@@ -13,6 +13,7 @@ import (
 	"github.com/convene-run/convene/conversation"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/facilitator"
+	"github.com/convene-run/convene/internal/handoff"
 	"github.com/convene-run/convene/internal/loop"
 	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/llm/effort"
@@ -73,6 +74,10 @@ type plan struct {
 	// flow and router say how conversations go, and who answers.
 	flow   *conversation.Flow
 	router *conversation.Router
+	// unresolved are those of them whose models cannot be found, with the reason.
+	unresolved map[events.AgentID]error
+	// desk decides who has the conversation.
+	desk *handoff.Desk
 	// simulated is set where any agent asks the simulated model.
 	simulated bool
 }
@@ -83,7 +88,7 @@ func configure(t *team.Team, model string, solo bool, program []agent.Tool) (con
 	var tools []agent.Tool
 	system := facilitator.SoloSystem
 	if !solo {
-		system, tools = facilitator.System, facilitator.Tools(t)
+		system, tools = facilitator.System, facilitator.Tools(t, nil)
 	}
 	text, err := system(t)
 	if err != nil {
@@ -127,7 +132,7 @@ func sessionOf(t *team.Team, s team.Specialist, tools []agent.Tool) (*sessionCon
 		return nil, nil
 	}
 	system, err := specialists.SessionSystem(t, s, tools)
-	return &sessionConfig{System: system, Tools: toolConfigs(append(specialists.SessionTools(t, s), tools...))}, err
+	return &sessionConfig{System: system, Tools: toolConfigs(append(sessionTools(t, s, nil), tools...))}, err
 }
 
 // models are the models that an agent asks: the job's for all, which stands alone, else
@@ -141,7 +146,8 @@ func models(override, own string, api events.API, fallbacks []string) []string {
 
 // compile makes a configuration ready.
 func (r *Runner) compile(c config, encoded json.RawMessage) (*plan, error) {
-	p := &plan{config: c, encoded: encoded, specs: map[events.AgentID]*loop.Spec{}, asked: map[events.AgentID]*loop.Spec{}, sessions: map[events.AgentID]*loop.Spec{}}
+	p := &plan{config: c, encoded: encoded, specs: map[events.AgentID]*loop.Spec{}, asked: map[events.AgentID]*loop.Spec{}, sessions: map[events.AgentID]*loop.Spec{}, unresolved: map[events.AgentID]error{}}
+	p.desk = &handoff.Desk{Team: &p.config.Team, Available: r.available(p), Sanitizer: r.config.Sanitizer}
 	var err error
 	if p.layout, err = json.Marshal(c.Team.Document); err != nil {
 		return nil, err
@@ -149,12 +155,15 @@ func (r *Runner) compile(c config, encoded json.RawMessage) (*plan, error) {
 	if err := p.route(r.config.Predicates); err != nil {
 		return nil, err
 	}
-	tools := newToolkits(&c.Team, r.config.Tools)
+	p.desk.Flow = p.flow
+	tools := newToolkits(&c.Team, p.desk, r.config.Tools)
 	for _, a := range c.Agents {
 		var route llm.Route
 		if !a.Function {
-			if route, err = r.route(&a); err != nil {
+			if route, err = r.route(&a); err != nil && !c.onlyTalks(&a) {
 				return nil, err
+			} else if err != nil { // the others of the team can be asked
+				p.unresolved[a.ID] = err
 			}
 		}
 		toolset, err := tools.work(&a)
@@ -178,7 +187,7 @@ func (r *Runner) compile(c config, encoded json.RawMessage) (*plan, error) {
 			}
 			p.asked[a.ID] = whenAsked(c.Team.Name, *spec, a.Asked, asked)
 		}
-		if a.Session != nil && !a.Function {
+		if a.Session != nil && !a.Function && p.unresolved[a.ID] == nil {
 			talking, err := tools.session(&c.Team, &a)
 			if err != nil {
 				return nil, err
@@ -186,6 +195,7 @@ func (r *Runner) compile(c config, encoded json.RawMessage) (*plan, error) {
 			p.sessions[a.ID] = whenAsked(c.Team.Name, *spec, a.Session.System, talking)
 		}
 		card := events.AgentCard{ID: a.ID, DisplayName: a.DisplayName, Models: []string{}}
+		card.Handoff, card.Orchestration = c.Team.Card(a.ID)
 		for _, target := range route {
 			card.Models = append(card.Models, target.Endpoint.Name+"/"+target.Model)
 			p.simulated = p.simulated || target.Endpoint.Simulated
@@ -217,6 +227,13 @@ func (r *Runner) route(a *agentConfig) (llm.Route, error) {
 		return models.ResolveAt(a.Targets, a.Models...)
 	}
 	return r.config.Models.Resolve(a.Models...)
+}
+
+// onlyTalks reports whether an agent does nothing but have the conversation: a team without
+// it is as good as one whose other agents hand over to somebody else.
+func (c *config) onlyTalks(a *agentConfig) bool {
+	s, known := c.Team.Specialist(a.ID)
+	return known && a.Session != nil && !s.Orchestrated()
 }
 
 // resolve makes a configuration ready whose models are not resolved yet, and writes down
@@ -338,7 +355,10 @@ func (r *Runner) planOf(job Job) (*plan, error) {
 		clear(r.plans)
 		clear(r.teams)
 	}
-	r.plans[key], r.teams[job.Team] = p, given
+	r.teams[job.Team] = given
+	if len(p.unresolved) == 0 { // else the next job may find the models
+		r.plans[key] = p
+	}
 	return p, nil
 }
 

@@ -13,38 +13,61 @@ import (
 
 // route decides who answers.
 func (r *Run) route(tx *thread.Tx, message *Message) {
-	state, request := &tx.Run.Thread().Handoffs, tx.Run.Started.Message
+	desk, state := r.plan.desk, &tx.Run.Thread().Handoffs
 	active := state.Active()
 	if message == nil {
 		if active != nil && tx.Run.Started.Continues != "" {
-			giveBack(tx, active, events.CompletionError, "The attempt that it was part of ended early.")
+			_ = desk.GiveBack(tx, events.CompletionError, "The attempt that it was part of ended early.", nil) // there is one
 		}
 		return
 	}
-	if active != nil && r.plan.sessions[active.Request.Target] == nil && active.Request.Target != events.HumanID {
-		giveBack(tx, active, events.CompletionError, fmt.Sprintf("%s is not part of the team any more.", active.Request.Target))
+	if active != nil && !r.plan.talks(active.Request.Target) {
+		_ = desk.GiveBack(tx, events.CompletionError, fmt.Sprintf("%s is not part of the team any more.", active.Request.Target), nil)
+		active = state.Active()
 	}
-	routed, ok := r.plan.router.Route(state, message.routed(request))
+	expired := desk.Expire(tx) && state.Active() == nil
+	routed, ok := r.plan.router.Route(state, message.routed(tx.Run.Started.Message))
 	if !ok {
 		return
 	}
+	target := routed.Agent
+	var saved []*conversation.Session
+	if routed.Tier == events.TierTrigger {
+		if saved = desk.Saved(tx, target); len(saved) > 0 {
+			routed.Agent = events.FacilitatorID // who asks whether to continue
+		}
+	}
 	tx.Emit("", "", routed)
+	if expired && routed.Agent == events.FacilitatorID && len(saved) == 0 {
+		facilitator.TellExpired(tx, desk, active)
+	}
 	switch routed.Tier {
 	case events.TierExit:
-		if exit, err := conversation.Exit(state, message.UserID); err == nil {
-			tx.Emit("", "", exit)
-			giveBack(tx, active, events.CompletionCancelled, "The user left.")
+		if refused := desk.Leave(tx); refused != nil {
+			facilitator.TellRefused(tx, refused)
 		}
 	case events.TierTrigger:
 		if active := state.Active(); active != nil {
 			giveBack(tx, active, events.CompletionCancelled, "The user asked for somebody else.")
 		}
-		facilitator.HandOver(tx, &r.plan.config.Team, conversation.Handoff{
-			Source: events.FacilitatorID, Target: routed.Agent, UserID: message.UserID, Summary: facilitator.Summarize(request),
-			Reason: fmt.Sprintf("the message has %q", chars.Clip(routed.Rule, 100)), RecentMessages: r.plan.config.Team.Handoff.RecentMessageCount,
-		})
+		if len(saved) > 0 {
+			facilitator.TellSaved(tx, desk, saved[0])
+		} else {
+			r.triggered(tx, target, routed.Rule)
+		}
 	case events.TierRule, events.TierDefault:
 		r.enter(tx, message, routed)
+	}
+}
+
+// triggered hands over to the target, of which the user's message has a phrase.
+func (r *Run) triggered(tx *thread.Tx, target events.AgentID, phrase string) {
+	_, rejected := r.plan.desk.HandOver(tx, thread.Facilitator, conversation.Handoff{
+		Source: events.FacilitatorID, Target: target, Summary: facilitator.Summarize(tx.Run.Started.Message),
+		Reason: fmt.Sprintf("the message has %q", chars.Clip(phrase, 100)), RecentMessages: r.plan.config.Team.Handoff.Shared(),
+	})
+	if rejected != nil {
+		facilitator.TellRejected(tx, r.plan.desk, target, rejected)
 	}
 }
 
@@ -68,18 +91,14 @@ func (r *Run) enter(tx *thread.Tx, message *Message, routed events.MessageRouted
 	if routed.Rule != "" {
 		reason = fmt.Sprintf("the rule %q", chars.Clip(routed.Rule, 100))
 	}
-	state := &tx.Run.Thread().Handoffs
-	for _, fact := range conversation.Request(state, []events.AgentID{routed.Agent}, conversation.Handoff{
-		Source: events.RouterID, Target: routed.Agent, UserID: message.UserID, Summary: facilitator.Summarize(tx.Run.Started.Message), Reason: reason,
-	}) {
-		tx.Emit("", "", fact)
-	}
-	if changed := r.plan.flow.Begin(state); changed != nil {
-		tx.Emit("", "", *changed)
+	if rejected := r.plan.desk.Route(tx, routed.Agent, conversation.Handoff{
+		UserID: message.UserID, Summary: facilitator.Summarize(tx.Run.Started.Message), Reason: reason,
+	}); rejected != nil {
+		facilitator.TellRejected(tx, r.plan.desk, routed.Agent, rejected)
 	}
 }
 
-// giveBack ends a session whose specialist does not end it itself.
+// giveBack ends a session for another of the same message.
 func giveBack(tx *thread.Tx, session *conversation.Session, status events.CompletionStatus, summary string) {
 	if returned, err := conversation.Return(&tx.Run.Thread().Handoffs, status, summary, nil); err == nil {
 		tx.Emit(session.Request.Target, thread.ActorID(session.ID), returned)

@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/convene-run/convene/agent"
+	"github.com/convene-run/convene/conversation"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/facilitator"
 	"github.com/convene-run/convene/internal/chars"
@@ -47,6 +48,13 @@ type Config struct {
 	// parked: below 0 without end, see [Forever]. Such waits count towards no other bound.
 	// Defaults to [DefaultMaxWait].
 	MaxWait time.Duration
+	// Available says why an agent of a team cannot take over a conversation now, nil where it
+	// can. It must not wait. Defaults to what is known of the agent's models and endpoints,
+	// which is looked at in any case.
+	Available func(team string, agent events.AgentID) error
+	// Sanitizer takes out of what goes along with a handoff what its target must not read.
+	// Defaults to [conversation.Patterns].
+	Sanitizer conversation.Sanitizer
 	// OnSignal is told of silent agents. It must not block.
 	OnSignal func(Signal)
 	// Predicates are the conditions of the program that routing rules of teams name: see

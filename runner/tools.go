@@ -10,6 +10,7 @@ import (
 	"github.com/convene-run/convene/agent"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/facilitator"
+	"github.com/convene-run/convene/internal/handoff"
 	"github.com/convene-run/convene/internal/loop"
 	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/specialists"
@@ -55,15 +56,17 @@ func further(program []agent.Tool, s team.Specialist) []agent.Tool {
 type toolkits struct {
 	// facilitators and specialists are what the tools of either do, by name.
 	facilitators, specialists map[string]agent.Handler
+	// desk is where those that have the conversation give it back.
+	desk *handoff.Desk
 	// own are the tools that every specialist has, on the board and the document.
 	own  []string
 	made map[string]*loop.Toolset
 }
 
-func newToolkits(t *team.Team, program []agent.Tool) *toolkits {
+func newToolkits(t *team.Team, desk *handoff.Desk, program []agent.Tool) *toolkits {
 	own := specialists.Tools(t)
 	return &toolkits{
-		facilitators: handlers(facilitator.Tools(t)), specialists: handlers(append(own, program...)),
+		desk: desk, facilitators: handlers(facilitator.Tools(t, desk)), specialists: handlers(append(own, program...)),
 		own: toolNames(own), made: map[string]*loop.Toolset{},
 	}
 }
@@ -89,8 +92,13 @@ func (k *toolkits) asked(a *agentConfig) (*loop.Toolset, error) {
 func (k *toolkits) session(t *team.Team, a *agentConfig) (*loop.Toolset, error) {
 	known := maps.Clone(k.specialists)
 	s, _ := t.Specialist(a.ID)
-	maps.Copy(known, handlers(specialists.SessionTools(t, s)))
+	maps.Copy(known, handlers(sessionTools(t, s, k.desk)))
 	return k.make(known, "session "+string(a.ID), a.Session.Tools)
+}
+
+// sessionTools are the tools that a specialist has because it has the conversation.
+func sessionTools(t *team.Team, s team.Specialist, desk *handoff.Desk) []agent.Tool {
+	return append(specialists.SessionTools(t, s, desk), facilitator.Asking(t, s.ID)...)
 }
 
 func (k *toolkits) set(id events.AgentID, offered []toolConfig) (*loop.Toolset, error) {

@@ -40,7 +40,7 @@ func TestPromptAndTools(t *testing.T) {
 		require.Contains(t, prompt, rule)
 	}
 	var names []string
-	for _, tool := range append(specialists.SessionTools(tm, tm.Specialists[0]), specialists.SessionTools(tm, staged)...) {
+	for _, tool := range append(specialists.SessionTools(tm, tm.Specialists[0], nil), specialists.SessionTools(tm, staged, nil)...) {
 		names = append(names, tool.Name)
 	}
 	require.Equal(t, []string{"return_control", "read_thread", "return_control", "read_thread", "set_workflow_state"}, names, "steps only for who has some")

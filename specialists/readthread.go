@@ -2,6 +2,7 @@ package specialists
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -53,7 +54,7 @@ func ReadThread(t *team.Team) agent.Tool {
 
 // readMessages shows messages, the newest of them whole, as far as they fit.
 func readMessages(th *thread.Thread, args readThreadArgs, budget int) string {
-	all := th.Messages(0, 0)
+	all := slices.DeleteFunc(slices.Clone(th.Messages(0, 0)), func(m thread.Message) bool { return m.Role == thread.RoleNotice })
 	until := len(all)
 	if args.Before > 0 {
 		until = min(until, args.Before-1)

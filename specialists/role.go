@@ -30,7 +30,7 @@ func (r *role) Over(run *thread.Run) bool { return r.dispatch(run).Finish != nil
 func (r *role) Opening(run *thread.Run) []events.Message {
 	start := r.dispatch(run).Start
 	if start.Asked {
-		return []events.Message{{Role: events.RoleUser, Content: quote.After("The facilitator asks you:", start.Message) +
+		return []events.Message{{Role: events.RoleUser, Content: quote.After(asker(run, start)+" asks you:", start.Message) +
 			"\n\nAnswer in text. You have no tasks for this, and nothing is written into the document."}}
 	}
 	var b strings.Builder
@@ -44,6 +44,15 @@ func (r *role) Opening(run *thread.Run) []events.Message {
 		b.WriteString("\n" + quote.After("The facilitator says:", start.Message) + "\n")
 	}
 	return []events.Message{{Role: events.RoleUser, Content: b.String()}}
+}
+
+// asker is who asks a specialist: the facilitator, or one that has the conversation.
+func asker(run *thread.Run, start events.AgentStarted) string {
+	id, _, _ := strings.Cut(string(start.ModelCall), ".")
+	if session := run.Thread().Handoffs.Session(events.HandoffID(id)); session != nil {
+		return string(session.Request.Target)
+	}
+	return "The facilitator"
 }
 
 // Reasons of the messages that the engine writes to a specialist.

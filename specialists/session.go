@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"text/template"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -13,6 +14,7 @@ import (
 	"github.com/convene-run/convene/conversation"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/internal/chars"
+	"github.com/convene-run/convene/internal/handoff"
 	"github.com/convene-run/convene/internal/loop"
 	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/team"
@@ -34,13 +36,16 @@ func SessionSystem(t *team.Team, s team.Specialist, further []agent.Tool) (strin
 
 // SessionTools are the tools of a specialist that has the conversation, in the order in
 // which they are offered.
-func SessionTools(t *team.Team, s team.Specialist) []agent.Tool {
-	tools := []agent.Tool{returnControl(), ReadThread(t)}
+func SessionTools(t *team.Team, s team.Specialist, desk *handoff.Desk) []agent.Tool {
+	tools := []agent.Tool{returnControl(desk), ReadThread(t)}
 	if len(s.WorkflowStates) > 0 {
 		tools = append(tools, setWorkflowState(s.WorkflowStates))
 	}
 	if len(phases(t, s)) > 0 {
 		tools = append(tools, completePhase(t, s))
+	}
+	if t.Handoff != nil && slices.Contains(t.Handoff.Sources, s.ID) {
+		tools = append(tools, Handoff(t, desk, s.ID))
 	}
 	return tools
 }
@@ -57,7 +62,7 @@ const (
 	maxArtifactChars = 300
 )
 
-func returnControl() agent.Tool {
+func returnControl(desk *handoff.Desk) agent.Tool {
 	return agent.Tool{
 		Tool: llm.Tool{
 			Name:        "return_control",
@@ -74,12 +79,14 @@ func returnControl() agent.Tool {
 			if err := in.Decode(&args); err != nil {
 				return agent.Refuse(err)
 			}
-			returned, err := conversation.Return(&tx.Run.Thread().Handoffs, args.Status, args.Summary, args.Artifacts)
-			if err != nil {
+			active := tx.Run.Thread().Handoffs.Active()
+			if active != nil && args.Status == events.CompletionCompleted && !active.Request.ReturnExpected {
+				return agent.Refuse(errors.New("the conversation was handed over to you for good: answer the user yourself"))
+			}
+			if err := desk.GiveBack(tx, args.Status, args.Summary, args.Artifacts); err != nil {
 				return agent.Refuse(err)
 			}
-			tx.Emit(in.Agent, thread.ActorOf(in.Dispatch), returned)
-			return agent.Result{Text: "The facilitator has the conversation again."}
+			return agent.Result{Text: "You have given the conversation back."}
 		}),
 	}
 }
@@ -122,6 +129,8 @@ type Session struct {
 	Limits      team.Limits
 	// Sentences are what the user reads where the session ends otherwise than by a reply.
 	Sentences conversation.Messages
+	// Desk takes the conversation back.
+	Desk *handoff.Desk
 	// Finish ends the run behind its answer, Cancel closes one that was cancelled.
 	Finish, Cancel func(tx *thread.Tx)
 }
@@ -191,10 +200,7 @@ func (s *Session) Fail(tx *thread.Tx, cause error) {
 	if errors.Is(cause, ErrLeft) {
 		status, summary = events.CompletionCancelled, "The user left."
 	}
-	returned, err := conversation.Return(&tx.Run.Thread().Handoffs, status, chars.Clip(summary, conversation.MaxSummaryChars-1), nil)
-	if err == nil { // it is the active one, since it is driven
-		tx.Emit(s.Agent, s.actor(), returned)
-	}
+	_ = s.Desk.GiveBack(tx, status, chars.Clip(summary, conversation.MaxSummaryChars-1), nil) // it is the active one, since it is driven
 }
 
 var _ loop.Role = (*Session)(nil)

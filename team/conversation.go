@@ -129,7 +129,7 @@ type Predicates map[string]func(conversation.Message, conversation.Progress) boo
 // that the program does not have.
 func (t *Team) Router(flow *conversation.Flow, predicates Predicates) (*conversation.Router, error) {
 	routing := conversation.Routing{
-		Agents: append(t.Talkers(), events.HumanID), Triggers: t.Handoff.Triggers(), Default: flow.Default, Initial: flow.Initial(),
+		Agents: append(t.Talkers(), events.HumanID), Triggers: t.Triggers(), Default: flow.Default, Initial: flow.Initial(),
 	}
 	if t.Conversation == nil {
 		return conversation.NewRouter(routing), nil
@@ -174,6 +174,9 @@ func (t *Team) checkConversation(found *problems) {
 	}
 	if len(t.AnswerSchema) > 0 {
 		found.add("conversation", "the answer of this team is JSON (answer_schema), and specialists in a conversation write text; keep one of the two")
+	}
+	if c.Messages != nil {
+		checkMessages("conversation.messages", *c.Messages, found)
 	}
 	if c.DefaultAgent != "" && c.DefaultAgent != events.FacilitatorID {
 		t.checkAgent("conversation.default_agent", c.DefaultAgent, false, found)

@@ -103,7 +103,7 @@ func (d *decoder) into(n *node, path string, target reflect.Value) {
 		d.whole(n, path, target)
 	case reflect.Bool:
 		if d.wants(n, path, kindBool) {
-			target.SetBool(n.text == "true")
+			target.SetBool(strings.EqualFold(n.text, "true"))
 		}
 	case reflect.Map:
 		d.named(n, path, target)

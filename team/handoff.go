@@ -2,8 +2,10 @@ package team
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/convene-run/convene/conversation"
@@ -21,17 +23,55 @@ const (
 
 // Handoff says to whom the conversation with the user may be handed over.
 type Handoff struct {
-	Targets []HandoffTarget `json:"targets" jsonschema:"The specialists that may take over the conversation with the user."`
+	Targets []HandoffTarget `json:"targets,omitempty" jsonschema:"The agents that may take over the conversation with the user: specialists, and human for a person. Specialists with supports_handoff are added."`
+	// Aliases are further names of targets, which agents and programs may use.
+	Aliases map[string]events.AgentID `json:"aliases,omitempty" jsonschema:"Further names of targets, such as billing: agent-billing."`
+	// Sources are the specialists that may hand the conversation on while they have it. The
+	// facilitator always may hand it over.
+	Sources []events.AgentID `json:"sources,omitempty" jsonschema:"The specialists that may hand the conversation on to another target while they have it. The facilitator always may hand it over."`
+	// Second is what becomes of a handoff that is asked for while another is active: reject
+	// or queue. Defaults to reject.
+	Second string `json:"second,omitempty" jsonschema:"What becomes of a handoff that is asked for while a specialist has the conversation: reject, or queue until it is over. Defaults to reject."`
+	// ShareMessages has the newest messages go along beside the summary. Defaults to the
+	// summary alone.
+	ShareMessages bool `json:"share_messages,omitempty" jsonschema:"Whether the newest messages of the thread go along beside the summary. Defaults to false: the summary alone does."`
 	// RecentMessageCount is how many of the newest messages a target reads beside the
-	// facilitator's summary. 0 is the summary alone.
-	RecentMessageCount int `json:"recent_message_count,omitempty" jsonschema:"How many of the newest messages of the thread a target reads beside the facilitator's summary, 0 to 20. Defaults to 0."`
+	// summary. Defaults to 5 with ShareMessages, else to 0; more than 0 shares messages.
+	RecentMessageCount int `json:"recent_message_count,omitempty" jsonschema:"How many of the newest messages of the thread a target reads beside the summary, 1 to 20. Defaults to 5 with share_messages, else to none."`
+	// KeepStateDays is for how many days a session that was left can be continued. Defaults
+	// to 30.
+	KeepStateDays int `json:"keep_state_days,omitempty" jsonschema:"For how many days a session that the user left, or that failed, can be continued. Defaults to 30."`
 }
 
-// HandoffTarget is a specialist that may take over.
+// What becomes of a second handoff.
+const (
+	SecondReject = "reject"
+	SecondQueue  = "queue"
+)
+
+const (
+	// defaultSharedMessages is what a target reads where messages are shared: the newest
+	// exchanges, without making the summary superfluous.
+	defaultSharedMessages = 5
+	defaultKeepStateDays  = 30
+	maxKeepStateDays      = 3650
+	// maxAliases bounds the further names of targets, which the model is offered.
+	maxAliases = 50
+	// maxDurationSeconds bounds what a target may say that it needs: a day.
+	maxDurationSeconds = day
+)
+
+// HandoffTarget is an agent that may take over.
 type HandoffTarget struct {
-	Agent events.AgentID `json:"agent" jsonschema:"The specialist."`
+	Agent events.AgentID `json:"agent" jsonschema:"The specialist, or human for a person."`
 	// Triggers are phrases of a message that hand over without asking the facilitator.
 	Triggers []string `json:"triggers,omitempty" jsonschema:"Phrases that hand over at once when a message has one: whole words, in any case. Of several that match the longest wins, then the first listed."`
+	// Requires is a permission that the user needs.
+	Requires string `json:"requires,omitempty" jsonschema:"Permission that the user needs for it beside handoff:initiate, such as skill:create."`
+	// Unavailable says why the target cannot take over for now; "" where it can.
+	Unavailable string `json:"unavailable,omitempty" jsonschema:"Why the target cannot take over for now. Without it whether it can is checked: its model must be known, and its endpoint not be down."`
+	// EstimatedDurationSeconds is how long it expects to need. 0 is not said.
+	EstimatedDurationSeconds int `json:"estimated_duration_seconds,omitempty" jsonschema:"How many seconds the target expects to need, for those who wait."`
 }
 
 // Agents are the targets. A nil Handoff has none.
@@ -45,17 +85,87 @@ func (h *Handoff) Agents() (ids []events.AgentID) {
 	return ids
 }
 
-// Triggers are the phrases of all targets, as they are listed.
-func (h *Handoff) Triggers() (triggers []conversation.Trigger) {
-	if h == nil {
+// Shared is how many messages go along with a handoff, 0 for none.
+func (h *Handoff) Shared() int {
+	switch {
+	case h == nil:
+		return 0
+	case h.RecentMessageCount == 0 && h.ShareMessages:
+		return defaultSharedMessages
+	}
+	return h.RecentMessageCount
+}
+
+// Triggers are the phrases that hand over, as they are listed.
+func (t *Team) Triggers() (triggers []conversation.Trigger) {
+	if t.Handoff == nil {
 		return nil
 	}
-	for _, target := range h.Targets {
-		for _, phrase := range target.Triggers {
+	for _, target := range t.Handoff.Targets {
+		s, _ := t.Specialist(target.Agent)
+		for _, phrase := range slices.Concat(target.Triggers, s.HandoffTriggers) {
 			triggers = append(triggers, conversation.Trigger{Phrase: phrase, Target: target.Agent})
 		}
 	}
 	return triggers
+}
+
+// Policy is what the team says about handoffs. Who runs it says what is available, and on
+// whose behalf it is asked.
+func (t *Team) Policy() conversation.Policy {
+	h := t.Handoff
+	if h == nil {
+		h = &Handoff{}
+	}
+	days := h.KeepStateDays
+	if days == 0 {
+		days = defaultKeepStateDays
+	}
+	p := conversation.Policy{
+		Aliases: h.Aliases, Queue: h.Second == SecondQueue, Messages: t.Messages(), KeepState: time.Duration(days) * 24 * time.Hour,
+	}
+	for _, declared := range h.Targets {
+		target := conversation.Target{
+			Agent: declared.Agent, Name: words(string(declared.Agent)), Requires: declared.Requires, EstimatedSeconds: declared.EstimatedDurationSeconds,
+		}
+		if s, known := t.Specialist(declared.Agent); known {
+			target.Name, target.Yields, target.MaxIdle = s.DisplayName, !s.Exclusive(), s.MaxIdle()
+		}
+		p.Targets = append(p.Targets, target)
+	}
+	return p
+}
+
+// Messages are the sentences of the team, with their defaults.
+func (t *Team) Messages() conversation.Messages { return t.Conversation.Sentences() }
+
+// Unavailable says why the team takes a target out of service, "" where it does not.
+func (h *Handoff) Unavailable(id events.AgentID) string {
+	if h != nil {
+		for _, target := range h.Targets {
+			if target.Agent == id {
+				return target.Unavailable
+			}
+		}
+	}
+	return ""
+}
+
+// withTargets adds the specialists that say themselves that they can take over.
+func (h *Handoff) withTargets(specialists []Specialist) *Handoff {
+	listed := h.Agents()
+	for _, s := range specialists {
+		if s.SupportsHandoff == nil || !*s.SupportsHandoff || slices.Contains(listed, s.ID) {
+			continue
+		}
+		extended := Handoff{}
+		if h != nil {
+			extended = *h
+		}
+		extended.Targets = append(slices.Clip(extended.Targets), HandoffTarget{Agent: s.ID})
+		h = &extended
+	}
+	return h
 }
 
 func (t *Team) checkHandoff(found *problems) {
@@ -72,24 +182,83 @@ func (t *Team) checkHandoff(found *problems) {
 	if n := h.RecentMessageCount; n < 0 || n > conversation.MaxRecentMessages {
 		found.add("handoff.recent_message_count", "%d is out of range; write 0 to %d", n, conversation.MaxRecentMessages)
 	}
-	for i, target := range h.Targets {
-		path := fmt.Sprintf("handoff.targets[%d]", i)
-		if _, known := t.Specialist(target.Agent); !known {
-			found.add(path+".agent", "there is no specialist %q%s the specialists are %s", clip(string(target.Agent)), didYouMean(string(target.Agent), t.ids()), join(t.ids()))
-		}
-		if slices.ContainsFunc(h.Targets[:i], func(other HandoffTarget) bool { return other.Agent == target.Agent }) {
-			found.add(path+".agent", "%q is there twice; remove one", clip(string(target.Agent)))
-		}
-		checkTriggers(path, target.Triggers, found)
+	if n := h.KeepStateDays; n < 0 || n > maxKeepStateDays {
+		found.add("handoff.keep_state_days", "%d is out of range; write 1 to %d days, or leave it out for %d", n, maxKeepStateDays, defaultKeepStateDays)
 	}
+	if h.Second != "" && h.Second != SecondReject && h.Second != SecondQueue {
+		found.add("handoff.second", "%q is no policy; write reject or queue", clip(h.Second))
+	}
+	for i, target := range h.Targets {
+		t.checkTarget(fmt.Sprintf("handoff.targets[%d]", i), target, h.Targets[:i], found)
+	}
+	t.checkSources(found)
+	t.checkAliases(found)
+}
+
+func (t *Team) checkTarget(path string, target HandoffTarget, before []HandoffTarget, found *problems) {
+	s, known := t.Specialist(target.Agent)
+	if !known && target.Agent != events.HumanID {
+		found.add(path+".agent", "there is no specialist %q%s the specialists are %s", clip(string(target.Agent)), didYouMean(string(target.Agent), t.ids()), join(t.ids()))
+	}
+	if known && s.SupportsHandoff != nil && !*s.SupportsHandoff {
+		found.add(path+".agent", "%q has supports_handoff: false; remove that, or the target", clip(string(target.Agent)))
+	}
+	if slices.ContainsFunc(before, func(other HandoffTarget) bool { return other.Agent == target.Agent }) {
+		found.add(path+".agent", "%q is there twice; remove one", clip(string(target.Agent)))
+	}
+	checkTriggers(path+".triggers", target.Triggers, found)
+	checkLine(path+".requires", target.Requires, found)
+	checkLine(path+".unavailable", target.Unavailable, found)
+	if n := target.EstimatedDurationSeconds; n < 0 || n > maxDurationSeconds {
+		found.add(path+".estimated_duration_seconds", "%d is out of range; write 1 to %d seconds, or leave it out", n, maxDurationSeconds)
+	}
+}
+
+func (t *Team) checkSources(found *problems) {
+	for i, id := range t.Handoff.Sources {
+		path := fmt.Sprintf("handoff.sources[%d]", i)
+		switch {
+		case !slices.Contains(t.Handoff.Agents(), id):
+			found.add(path, "%q never has the conversation, since it is no target; list it in handoff.targets, or remove it here", clip(string(id)))
+		case slices.Contains(t.Handoff.Sources[:i], id):
+			found.add(path, "%q is there twice; remove one", clip(string(id)))
+		}
+	}
+}
+
+func (t *Team) checkAliases(found *problems) {
+	targets := t.Handoff.Agents()
+	if len(t.Handoff.Aliases) > maxAliases {
+		found.add("handoff.aliases", "%d aliases, %d is the most; agents choose badly among many", len(t.Handoff.Aliases), maxAliases)
+	}
+	for _, alias := range slices.Sorted(maps.Keys(t.Handoff.Aliases)) {
+		path, target := "handoff.aliases."+alias, t.Handoff.Aliases[alias]
+		_, taken := t.Specialist(events.AgentID(alias))
+		switch {
+		case taken || slices.Contains(ReservedIDs(), alias) && events.AgentID(alias) != target:
+			found.add(path, "%q names an agent already; choose another alias", clip(alias))
+		case !isAgentID(alias):
+			found.add(path, "%q is no alias; %s", clip(alias), agentIDRule)
+		case !slices.Contains(targets, target):
+			found.add(path, "%q is no target; the targets are %s", clip(string(target)), join(agentNames(targets)))
+		}
+	}
+}
+
+func agentNames(ids []events.AgentID) []string {
+	names := make([]string, len(ids))
+	for i, id := range ids {
+		names[i] = string(id)
+	}
+	return names
 }
 
 func checkTriggers(path string, triggers []string, found *problems) {
 	if len(triggers) > MaxTriggers {
-		found.add(path+".triggers", "%d triggers, %d is the most; the facilitator can hand over without one", len(triggers), MaxTriggers)
+		found.add(path, "%d triggers, %d is the most; the facilitator can hand over without one", len(triggers), MaxTriggers)
 	}
 	for i, phrase := range triggers {
-		at := fmt.Sprintf("%s.triggers[%d]", path, i)
+		at := fmt.Sprintf("%s[%d]", path, i)
 		checkLine(at, phrase, found)
 		if !strings.ContainsFunc(phrase, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
 			found.add(at, "%q has no word; write a phrase, such as \"create a skill\"", clip(phrase))
@@ -114,11 +283,11 @@ func checkStates(path string, states []string, found *problems) {
 }
 
 func (t *Team) ids() []string {
-	ids := make([]string, len(t.Specialists))
+	ids := make([]events.AgentID, len(t.Specialists))
 	for i, s := range t.Specialists {
-		ids[i] = string(s.ID)
+		ids[i] = s.ID
 	}
-	return ids
+	return agentNames(ids)
 }
 
 func (t *Team) someSpecialist() string {

@@ -68,7 +68,7 @@ func addRules(s *jsonschema.Schema) {
 	specialists.MinItems, specialists.MaxItems = new(1), new(maxSpecialists)
 	addAgentRules(specialists.Items)
 	id := specialists.Items.Properties["id"]
-	id.Pattern, id.Not = agentID.String(), &jsonschema.Schema{}
+	id.Pattern, id.MaxLength, id.Not = agentID.String(), new(conversation.MaxIDChars), &jsonschema.Schema{}
 	for _, reserved := range ReservedIDs() {
 		id.Not.Enum = append(id.Not.Enum, reserved)
 	}
@@ -77,15 +77,9 @@ func addRules(s *jsonschema.Schema) {
 	specialists.Items.Properties["description"].Pattern = `\S`
 	specialists.Items.Properties["prompt"].Pattern = `\S`
 
-	states := specialists.Items.Properties["workflow_states"]
-	states.MaxItems, states.UniqueItems = new(MaxWorkflowStates), true
-	states.Items.MaxLength, states.Items.Pattern = new(maxStateChars), `\S`
-	handoff := s.Properties["handoff"]
-	recent := handoff.Properties["recent_message_count"]
-	recent.Minimum, recent.Maximum = new(0.0), new(float64(conversation.MaxRecentMessages))
-	targets := handoff.Properties["targets"]
-	targets.MinItems = new(1)
-	targets.Items.Properties["triggers"].MaxItems = new(MaxTriggers)
+	addAbilityRules(specialists.Items)
+	addOrchestrationRules(s.Properties["facilitator"])
+	addHandoffRules(s.Properties["handoff"])
 	addConversationRules(s.Properties["conversation"])
 
 	layout := s.Properties["document"]
@@ -107,6 +101,37 @@ func addConversationRules(s *jsonschema.Schema) {
 		phase.MaxLength, phase.Pattern = new(maxStateChars), `\S`
 	}
 }
+
+func addAbilityRules(s *jsonschema.Schema) {
+	states := s.Properties["workflow_states"]
+	states.MaxItems, states.UniqueItems = new(MaxWorkflowStates), true
+	states.Items.MaxLength, states.Items.Pattern = new(maxStateChars), `\S`
+	s.Properties["handoff_triggers"].MaxItems = new(MaxTriggers)
+	between(s.Properties["max_session_duration_seconds"], 0, maxSessionSeconds)
+	addOrchestrationRules(s)
+}
+
+func addOrchestrationRules(s *jsonschema.Schema) {
+	strategies := s.Properties["supported_delegation_strategies"]
+	strategies.UniqueItems = true
+	for _, strategy := range Strategies() {
+		strategies.Items.Enum = append(strategies.Items.Enum, strategy)
+	}
+	between(s.Properties["max_concurrent_delegations"], 0, maxDelegations)
+}
+
+func addHandoffRules(s *jsonschema.Schema) {
+	between(s.Properties["recent_message_count"], 0, conversation.MaxRecentMessages)
+	between(s.Properties["keep_state_days"], 0, maxKeepStateDays)
+	s.Properties["second"].Enum = []any{SecondReject, SecondQueue}
+	s.Properties["sources"].UniqueItems = true
+	s.Properties["aliases"].MaxProperties = new(maxAliases)
+	target := s.Properties["targets"].Items
+	target.Properties["triggers"].MaxItems = new(MaxTriggers)
+	between(target.Properties["estimated_duration_seconds"], 0, maxDurationSeconds)
+}
+
+func between(s *jsonschema.Schema, least, most float64) { s.Minimum, s.Maximum = &least, &most }
 
 func addAgentRules(s *jsonschema.Schema) {
 	s.Properties["display_name"].MaxLength = new(maxLineChars)

@@ -50,13 +50,14 @@ type Facilitator struct {
 	// API is the one that Model is asked by. Empty means the one that suits its provider.
 	API events.API `json:"api,omitempty" jsonschema:"API that the model is asked by: responses, messages or chat. Defaults to the one that suits its provider. Behind a fallback it is written ?api=chat."`
 	Tuning
+	Orchestration
 }
 
 // Specialist works on tasks of one domain and writes into the document.
 type Specialist struct {
 	// ID is how agents, tasks and entries name the specialist: a lower-case
-	// letter, then up to 39 lower-case letters, digits or "_".
-	ID          events.AgentID `json:"id" jsonschema:"Name that tasks, tools and document entries use: a lower-case letter, then lower-case letters, digits or _."`
+	// letter, then up to 254 lower-case letters, digits, "_" or "-".
+	ID          events.AgentID `json:"id" jsonschema:"Name that tasks, tools and document entries use: a lower-case letter, then lower-case letters, digits, _ or -."`
 	DisplayName string         `json:"display_name,omitempty" jsonschema:"Name that people see. Defaults to the id in words."`
 	// Description says what the specialist is for; the facilitator reads it.
 	Description string `json:"description" jsonschema:"What the specialist is for. The facilitator reads it to decide who gets which task."`
@@ -72,9 +73,7 @@ type Specialist struct {
 	// Tools are the tools of the program that the specialist has beside those for the task
 	// board and the document, by name. nil is all that the program offers, empty is none.
 	Tools []string `json:"tools,omitzero" jsonschema:"Names of the tools that the specialist has beside those for the task board and the document. Defaults to all that the program offers; [] is none."`
-	// WorkflowStates are the steps that the specialist takes with the user while it has the
-	// conversation, in order. Empty is none.
-	WorkflowStates []string `json:"workflow_states,omitempty" jsonschema:"Steps that the specialist takes with the user while it has the conversation, in order. The user sees them as step 2 of 5."`
+	Abilities
 }
 
 // Specialist finds a specialist by id.
@@ -101,12 +100,13 @@ func (t Team) WithDefaults() Team {
 	}
 	specialists := make([]Specialist, len(t.Specialists))
 	for i, s := range t.Specialists {
-		if s.DisplayName == "" && agentID.MatchString(string(s.ID)) {
+		if s.DisplayName == "" && isAgentID(string(s.ID)) {
 			s.DisplayName = words(string(s.ID))
 		}
 		specialists[i] = s
 	}
 	t.Specialists = specialists
+	t.Handoff = t.Handoff.withTargets(specialists)
 	t.Limits = t.Limits.WithDefaults()
 	return t
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/convene-run/convene/conversation"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/internal/chars"
 )
@@ -35,10 +36,15 @@ func ReservedIDs() []string {
 
 var (
 	teamName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,39}$`)
-	agentID  = regexp.MustCompile(`^[a-z][a-z0-9_]{0,39}$`)
-	// Its length is counted apart: repeated, the class takes megabytes to compile.
+	agentID  = regexp.MustCompile(`^[a-z][a-z0-9_-]*$`)
+	// Its length is counted apart, as that of an agent's id: repeated, the class takes megabytes to compile.
 	modelName = regexp.MustCompile(`^[^\s\p{C}]+$`)
 )
+
+// agentIDRule says what an agent's id is.
+const agentIDRule = "write a lower-case letter, then up to 254 lower-case letters, digits, _ or -"
+
+func isAgentID(id string) bool { return len(id) <= conversation.MaxIDChars && agentID.MatchString(id) }
 
 // maxModelRunes bounds a model's name; the longest in use have below a hundred.
 const maxModelRunes = 200
@@ -81,6 +87,7 @@ func (t *Team) checkFacilitator(found *problems) {
 	checkPrompt("facilitator.prompt", f.Prompt, found)
 	checkModels("facilitator", f.Model, f.FallbackModels, found)
 	f.Tuning.check("facilitator", found)
+	f.Orchestration.check("facilitator", found)
 	checkAPI("facilitator", f.API, found)
 }
 
@@ -90,6 +97,9 @@ func (t *Team) checkSpecialists(found *problems) {
 	}
 	if len(t.Specialists) > maxSpecialists {
 		found.add("specialists", "the team has %d specialists, %d is the most; merge some of them", len(t.Specialists), maxSpecialists)
+	}
+	if len(t.Specialists) > 0 && !t.Plans() && len(t.Talkers()) == 0 && len(t.Handoff.Agents()) == 0 {
+		found.add("specialists", "nobody here can be given tasks (can_orchestrate, can_be_orchestrated), and nobody can take over the conversation; allow one of the two")
 	}
 	ids := map[events.AgentID]int{}
 	names := map[string]string{strings.ToLower(t.Facilitator.DisplayName): "the facilitator"}
@@ -117,9 +127,8 @@ func checkSpecialist(path string, s Specialist, found *problems) {
 		found.add(path+".id", "a specialist without an id; give it one, such as \"pricing\"")
 	case slices.Contains(ReservedIDs(), id):
 		found.add(path+".id", "%q is reserved, as are %s; choose another id, such as %q", id, strings.Join(without(ReservedIDs(), id), ", "), id+"_expert")
-	case !agentID.MatchString(id):
-		found.add(path+".id", "%q is no id; write a lower-case letter, then up to 39 lower-case letters, digits or _%s",
-			clip(id), instead(id, "_", agentID))
+	case !isAgentID(id):
+		found.add(path+".id", "%q is no id; %s%s", clip(id), agentIDRule, instead(id, "_", agentID))
 	}
 	checkLine(path+".display_name", s.DisplayName, found)
 	checkLine(path+".description", s.Description, found)
@@ -133,7 +142,7 @@ func checkSpecialist(path string, s Specialist, found *problems) {
 	checkModels(path, s.Model, s.FallbackModels, found)
 	s.Tuning.check(path, found)
 	checkAPI(path, s.API, found)
-	checkStates(path+".workflow_states", s.WorkflowStates, found)
+	s.Abilities.check(path, found)
 	if len(s.Tools) > maxTools {
 		found.add(path+".tools", "%d tools, %d is the most; models choose badly among many, so name those that the specialist needs", len(s.Tools), maxTools)
 	}

@@ -69,6 +69,9 @@ func (r *Run) exchange() []events.Message {
 	answer := fmt.Sprintf("(No answer was given: this request is %s.)", r.Status)
 	if r.FinalAnswer != nil && strings.TrimSpace(r.FinalAnswer.Content) != "" {
 		answer = r.FinalAnswer.Content
+		if r.answerer != "" && r.answerer != events.FacilitatorID {
+			answer = fmt.Sprintf("[%s]: %s", r.DisplayName(r.answerer), answer)
+		}
 	}
 	return append(messages, events.Message{Role: events.RoleAssistant, Content: answer})
 }

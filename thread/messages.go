@@ -105,11 +105,16 @@ func (t *Thread) note(env events.Envelope) {
 		t.noteAgent(env, Message{Content: e.Question, InputID: e.InputID, Choices: e.Choices})
 	case events.HandoffAccepted:
 		t.accepted++
+		t.noteNotice(env, e.Notice)
+	case events.HandoffReturned:
+		t.noteNotice(env, e.Notice)
+	case events.HandoffResumed:
+		t.noteNotice(env, e.Notice)
 	case events.PhaseChanged:
 		t.noteNotice(env, e.Notice)
 	case events.WorkflowFinished:
 		if run := t.Current(); run.FinalAnswer == nil {
-			t.messages = append(t.messages, Message{Seq: env.Seq, Run: env.Run, Role: RoleNotice, Content: unanswered(e), Time: env.Time})
+			t.noteNotice(env, unanswered(e))
 		}
 	}
 }

@@ -57,16 +57,20 @@ type Run struct {
 
 	// Handed is set where a specialist had the conversation in this run.
 	Handed bool
-	// Returned are the handoffs that ended in this run.
-	Returned []events.HandoffID
 	// Entered are the handoffs that the end of a phase opened in this run, without a message
 	// of the user's between them.
 	Entered []events.HandoffID
+	// Passed counts the handoffs in this run from one specialist to another.
+	Passed int
 	// RolledBack is the transition that was taken back in this run, nil for none.
 	RolledBack *events.TransitionRolledBack
+	// Denied are the permissions that were missing, in order.
+	Denied []events.PermissionDenied
 
 	// inputs are the requests for input, in order.
 	inputs []*Input
+	// answerer is who wrote the answer.
+	answerer events.AgentID
 	// said is what people said to the facilitator since the request.
 	said []string
 	// saw are the exchanges of earlier runs that the facilitator's conversation began with.
@@ -207,7 +211,7 @@ func (r *Run) apply(env events.Envelope) error {
 	case events.LimitReached:
 		r.Limits = append(r.Limits, e)
 	case events.FinalAnswer:
-		r.FinalAnswer = &e
+		r.FinalAnswer, r.answerer = &e, env.Agent
 	case events.Error:
 		r.Failure = &e
 	case events.CancelRequested:
@@ -221,10 +225,12 @@ func (r *Run) apply(env events.Envelope) error {
 			d.Said = e.Content
 		}
 	case events.MessageRouted, events.HandoffRequested, events.HandoffAccepted, events.HandoffRejected,
-		events.HandoffExitRequested, events.HandoffReturned, events.WorkflowStateChanged, events.PhaseChanged, events.TransitionRolledBack:
+		events.HandoffExitRequested, events.HandoffReturned, events.HandoffResumed, events.WorkflowStateChanged, events.PhaseChanged, events.TransitionRolledBack:
 		return r.handOver(env)
 	case events.InputRequested:
 		return r.request(env, e)
+	case events.PermissionDenied:
+		r.Denied = append(r.Denied, e)
 	case events.Warning:
 		r.warn(e)
 	case events.FacilitatorMessage, events.WorkflowFinished,
@@ -308,6 +314,9 @@ func (r *Run) converse(env events.Envelope) error {
 		if env.Dispatch == "" && !e.Synthetic {
 			r.said = append(r.said, e.Content)
 			conv = r.Conversation(r.Floor())
+		}
+		if e.Synthetic && e.Reason == ToldReturned && env.Dispatch == "" {
+			r.thread.returned = nil
 		}
 		return conv.say(e)
 	case events.HistoryCompacted:

@@ -5,9 +5,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/convene-run/convene/conversation"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/internal/quote"
 )
+
+// ToldReturned is the reason under which the facilitator is told of the handoffs that ended.
+const ToldReturned = "handoff_returned"
 
 // Heard is the reason under which a conversation counts its turns since the user's newest
 // message to a specialist that has the conversation.
@@ -22,6 +26,9 @@ func (r *Run) Floor() ActorID {
 	}
 	return Facilitator
 }
+
+// Returned are the handoffs that ended since the facilitator was last told of one.
+func (t *Thread) Returned() []events.HandoffID { return t.returned }
 
 // handOver folds who has the conversation.
 func (r *Run) handOver(env events.Envelope) error {
@@ -39,6 +46,10 @@ func (r *Run) handOver(env events.Envelope) error {
 			return fmt.Errorf("a message to %s, to whom nothing was handed over", e.Agent)
 		}
 		conv.hear(r.spoken())
+	case events.HandoffResumed:
+		r.Handed = true
+		conv := r.thread.sessions[ActorID(e.HandoffID)]
+		conv.hear(append([]string{r.resumed(e)}, r.spoken()...))
 	case events.HandoffAccepted:
 		r.Handed = true
 		session := r.thread.Handoffs.Active()
@@ -48,10 +59,12 @@ func (r *Run) handOver(env events.Envelope) error {
 		}
 		if r.answers(session.Request.Source) {
 			conv.hear(r.spoken())
+		} else {
+			r.Passed++
 		}
 		r.thread.sessions[conv.actor] = conv
 	case events.HandoffReturned:
-		r.Returned = append(r.Returned, e.HandoffID)
+		r.thread.returned = append(r.thread.returned, e.HandoffID)
 		if conv := r.thread.sessions[ActorID(e.HandoffID)]; conv != nil {
 			for _, m := range conv.unread() { // whoever answers now does not miss it
 				if err := r.Facilitator.say(events.UserMessage{Content: m.Content}); err != nil {
@@ -64,7 +77,7 @@ func (r *Run) handOver(env events.Envelope) error {
 		if e.HandoffID != "" && e.FromHandoffID != "" {
 			r.Entered = append(r.Entered, e.HandoffID)
 			// What came of the phase went to the next agent, not to the facilitator.
-			r.Returned = slices.DeleteFunc(r.Returned, func(id events.HandoffID) bool { return id == e.FromHandoffID })
+			r.thread.returned = slices.DeleteFunc(r.thread.returned, func(id events.HandoffID) bool { return id == e.FromHandoffID })
 		}
 	case events.TransitionRolledBack:
 		r.RolledBack = &e
@@ -92,22 +105,66 @@ func (r *Run) DisplayName(id events.AgentID) string {
 func (r *Run) context(request events.HandoffRequested) events.Message {
 	var b strings.Builder
 	b.WriteString(quote.After(fmt.Sprintf("[Context from previous agent (%s)]:", r.DisplayName(request.Source)), request.ContextSummary))
-	if recent := r.recent(request.RecentMessageCount); len(recent) > 0 {
+	if len(request.Metadata) > 0 {
+		b.WriteString("\n" + quote.After("It passes on:", string(request.Metadata)))
+	}
+	shared := request.RecentMessages
+	if len(shared) == 0 { // as logs had it that do not say what went along
+		for _, m := range r.Recent(request.RecentMessageCount) {
+			shared = append(shared, events.SharedMessage{Role: m.Role, Content: m.Content})
+		}
+	}
+	if len(shared) > 0 {
 		b.WriteString("\n\nThe newest messages before this one:")
-		for _, m := range recent {
+		for _, m := range shared {
 			b.WriteString("\n" + quote.After(string(m.Role)+":", m.Content))
 		}
 	}
 	return events.Message{Role: events.RoleUser, Content: b.String()}
 }
 
-// recent are the newest messages of earlier runs, at most count.
-func (r *Run) recent(count int) []events.Message {
+// resumed is what a specialist is told whose session goes on.
+func (r *Run) resumed(e events.HandoffResumed) string {
+	said := "[You have the conversation with the user again. Go on where you were.]"
+	if w := r.thread.Handoffs.Active().Workflow; w.Steps > 0 {
+		said = fmt.Sprintf("[You have the conversation with the user again. Go on where you were: at step %d of %d, %s.]", w.Step, w.Steps, w.State)
+	}
+	if e.ContextSummary == "" {
+		return said
+	}
+	return said + "\n" + quote.After("Said meanwhile:", e.ContextSummary)
+}
+
+// Recent are the newest messages of earlier runs, at most count, the oldest first. What
+// agents other than the facilitator said has their names before it.
+func (r *Run) Recent(count int) []events.Message {
 	var messages []events.Message
 	for _, e := range r.thread.exchanges {
 		messages = append(messages, e.messages...)
 	}
 	return messages[max(0, len(messages)-count):]
+}
+
+// Caller is who sent the message that the run answers: everybody in it acts on that one's
+// behalf. The local user, who may do everything, sent what no message says.
+func (r *Run) Caller() conversation.Caller {
+	if r.Started.Synthetic { // it is part of what was said before
+		if before := r.thread.before(r); before != nil {
+			return before.Caller()
+		}
+	}
+	if sent := r.thread.Sent(r.Started.MessageID); sent != nil {
+		return conversation.Caller{UserID: sent.UserID, Grants: sent.Grants}
+	}
+	return conversation.Caller{}
+}
+
+// before is the run that came before another one, nil if there is none.
+func (t *Thread) before(r *Run) *Run {
+	if at := slices.Index(t.Runs, r); at > 0 {
+		return t.Runs[at-1]
+	}
+	return nil
 }
 
 // spoken is what people have said to the run so far.

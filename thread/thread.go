@@ -24,6 +24,8 @@ type Thread struct {
 	// sessions are the histories of those who have had the conversation, by handoff. They
 	// go on over runs.
 	sessions map[ActorID]*Conversation
+	// returned are the handoffs that ended and that the facilitator was not told of yet.
+	returned []events.HandoffID
 	// answered are the runs that users' messages started.
 	answered map[events.MessageID]*Run
 
@@ -74,6 +76,7 @@ func (t *Thread) Apply(env events.Envelope) error {
 		return fmt.Errorf("apply event seq=%d type=%s: %w", env.Seq, env.Data.Kind(), err)
 	}
 	t.Seq, t.Time = env.Seq, env.Time
+	t.Handoffs.Seen(env)
 	t.note(env)
 	return nil
 }

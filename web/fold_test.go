@@ -366,6 +366,32 @@ func TestPageAndGoFoldPhasesAlike(t *testing.T) {
 	agree(t, log, s.key)
 }
 
+// Proves R32, R35: both folds say alike what becomes of requests that wait for a session to
+// end, and of one that is resumed.
+func TestPageAndGoFoldQueuedAndResumedHandoffsAlike(t *testing.T) {
+	log := events.NewMemory()
+	s := newScript(t, log)
+	s.start("I want to create a skill")
+	asked := func(id events.HandoffID, target events.AgentID) events.HandoffRequested {
+		return events.HandoffRequested{HandoffID: id, Source: events.FacilitatorID, Target: target, ContextSummary: "Wants a skill", Reason: "so", PreserveState: true}
+	}
+	left := func(id events.HandoffID) events.HandoffReturned {
+		return events.HandoffReturned{HandoffID: id, CompletionStatus: events.CompletionCancelled, ResultSummary: "half", Notice: "Bye"}
+	}
+	s.add(
+		asked("h1", "food"), events.HandoffAccepted{HandoffID: "h1", Notice: "Connecting you with Food..."},
+		events.WorkflowStateChanged{HandoffID: "h1", To: "one", Step: 1, Steps: 2, Metadata: json.RawMessage(`{"a":1}`)},
+		asked("h2", "logistics"), asked("h3", "food"),
+		left("h1"), events.HandoffRejected{HandoffID: "h2", Code: "unavailable", Reason: "down"}, events.HandoffAccepted{HandoffID: "h3"},
+		left("h3"), events.PermissionDenied{Permission: "handoff:initiate", What: "hand over"},
+		events.HandoffResumed{HandoffID: "h1", By: "ann", ContextSummary: "Goes on", Notice: "Reconnecting"},
+		events.WorkflowStateChanged{HandoffID: "h1", From: "one", To: "two", Step: 2, Steps: 2},
+		events.HandoffReturned{HandoffID: "h1", CompletionStatus: events.CompletionCompleted, ResultSummary: "done"},
+		events.WorkflowFinished{Status: events.StatusCompleted, CostUSD: new(float64)},
+	)
+	agree(t, log, s.key)
+}
+
 // Proves R74: both folds count the time that a run was driven alike: not the night
 // between two processes, whatever was posted in it, and not a clock that is ahead.
 func TestPageAndGoCountDrivenTimeAlike(t *testing.T) {

@@ -4,7 +4,7 @@ package archtest
 // own. Examples and internal tools may import everything; cmd/internal holds the parts
 // of the program that are tested by themselves.
 var layers = []string{
-	"examples", "internal", "cmd", "cmd/internal", "steer", "web", "batch/cases", "batch", "batch/internal/files", "runner", "facilitator", "specialists", "team", "internal/loop", "agent",
+	"examples", "internal", "cmd", "cmd/internal", "steer", "web", "batch/cases", "batch", "batch/internal/files", "runner", "facilitator", "specialists", "internal/handoff", "team", "internal/loop", "agent",
 	"llm/endpoint", "internal/sim", "llm", "thread", "conversation", "board", "document", "internal/quote", "prices", "events", "internal/chars",
 	"internal/filelock", "internal/outside", "internal/structschema",
 }

@@ -36,7 +36,7 @@ func newBare(t *team.Team, baseURL string) (*bare, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.system["facilitator"], b.tools["facilitator"] = system, bareTools(facilitator.Tools(t))
+	b.system["facilitator"], b.tools["facilitator"] = system, bareTools(facilitator.Tools(t, nil))
 	for _, s := range t.Specialists {
 		if b.system[string(s.ID)], err = specialists.System(t, s, nil); err != nil {
 			return nil, err

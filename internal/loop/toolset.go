@@ -2,6 +2,8 @@ package loop
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -19,6 +21,21 @@ import (
 // DispatchPrefix begins the names of dispatch tools, and of no others. Calls of such a
 // name, of a specialist that there is or of one that there is not, emit no tool_call.
 const DispatchPrefix = "call_"
+
+// maxToolName is the longest name of a tool that every endpoint takes.
+const maxToolName = 64
+
+// DispatchTool names the tool that dispatches a specialist. An id that is too long for a
+// tool's name is cut, and told apart by a hash of it.
+func DispatchTool(id events.AgentID) string {
+	name := DispatchPrefix + string(id)
+	if len(name) <= maxToolName {
+		return name
+	}
+	hash := sha256.Sum256([]byte(id))
+	end := "_" + hex.EncodeToString(hash[:4])
+	return name[:maxToolName-len(end)] + end
+}
 
 // toolName is what every endpoint takes as the name of a tool.
 var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)

@@ -73,12 +73,13 @@ export class Handoffs {
         });
         break;
       case "handoff_accepted":
-        this.current = this.sessions.findIndex((s) => s.id === env.data.handoff_id);
-        if (this.active) {
-          this.active.status = "active";
-          this.progress = { ...this.progress, active_agent_id: this.active.request.target_agent_id, handoff_count: this.progress.handoff_count + 1 };
-        }
+        this.activate(env.data.handoff_id);
         break;
+      case "handoff_resumed": {
+        this.activate(env.data.handoff_id);
+        if (this.active) Object.assign(this.active, { ended: "", result: "", artifacts: [] });
+        break;
+      }
       case "handoff_rejected":
         this.end(env, env.data.handoff_id, "error", env.data.rejection_reason, []);
         break;
@@ -111,6 +112,13 @@ export class Handoffs {
         break;
       }
     }
+  }
+
+  private activate(id: string): void {
+    this.current = this.sessions.findIndex((s) => s.id === id);
+    if (!this.active) return;
+    this.active.status = "active";
+    this.progress = { ...this.progress, active_agent_id: this.active.request.target_agent_id, handoff_count: this.progress.handoff_count + 1 };
   }
 
   private enter(t: PhaseTransition): void {
@@ -146,5 +154,8 @@ export class Handoffs {
     session.ended = env.time;
     session.result = result;
     session.artifacts = artifacts;
+    if (status !== "completed" && env.type === "handoff_returned" && !session.request.preserve_state) {
+      Object.assign(session, { state: "", step: 0, steps: 0, metadata: null });
+    }
   }
 }

@@ -204,12 +204,13 @@ var fold = (() => {
           });
           break;
         case "handoff_accepted":
-          this.current = this.sessions.findIndex((s) => s.id === env.data.handoff_id);
-          if (this.active) {
-            this.active.status = "active";
-            this.progress = { ...this.progress, active_agent_id: this.active.request.target_agent_id, handoff_count: this.progress.handoff_count + 1 };
-          }
+          this.activate(env.data.handoff_id);
           break;
+        case "handoff_resumed": {
+          this.activate(env.data.handoff_id);
+          if (this.active) Object.assign(this.active, { ended: "", result: "", artifacts: [] });
+          break;
+        }
         case "handoff_rejected":
           this.end(env, env.data.handoff_id, "error", env.data.rejection_reason, []);
           break;
@@ -247,6 +248,12 @@ var fold = (() => {
         }
       }
     }
+    activate(id) {
+      this.current = this.sessions.findIndex((s) => s.id === id);
+      if (!this.active) return;
+      this.active.status = "active";
+      this.progress = { ...this.progress, active_agent_id: this.active.request.target_agent_id, handoff_count: this.progress.handoff_count + 1 };
+    }
     enter(t) {
       this.progress = { ...this.progress, phase: t.to_phase, active_agent_id: t.to_agent, phase_history: [...this.progress.phase_history, t] };
     }
@@ -281,6 +288,9 @@ var fold = (() => {
       session.ended = env.time;
       session.result = result;
       session.artifacts = artifacts;
+      if (status !== "completed" && env.type === "handoff_returned" && !session.request.preserve_state) {
+        Object.assign(session, { state: "", step: 0, steps: 0, metadata: null });
+      }
     }
   };
 

@@ -50,7 +50,7 @@ func Narrate(run *thread.Run, env events.Envelope) []string {
 		return inputLines(run, env)
 	case events.PhaseChanged, events.TransitionRolledBack:
 		return phaseLines(run, env)
-	case events.MessageRouted, events.HandoffAccepted, events.HandoffRejected, events.HandoffReturned, events.WorkflowStateChanged:
+	case events.MessageRouted, events.HandoffAccepted, events.HandoffRejected, events.HandoffReturned, events.HandoffResumed, events.WorkflowStateChanged:
 		return handoffLines(run, env)
 	}
 	return narrateTrouble(run, env)
@@ -64,11 +64,17 @@ func handoffLines(run *thread.Run, env events.Envelope) []string {
 			return []string{Line(DisplayName(run, e.Agent)) + " has the conversation"}
 		}
 	case events.HandoffAccepted:
-		return []string{"connecting you with " + partner(run, e.HandoffID)}
+		return []string{notice(e.Notice, "connecting you with "+partner(run, e.HandoffID))}
 	case events.HandoffRejected:
 		return []string{signNotice + " no handoff: " + Clip(e.Reason, narratedCells)}
+	case events.HandoffResumed:
+		return []string{notice(e.Notice, "connecting you again with "+partner(run, e.HandoffID))}
 	case events.HandoffReturned:
-		return []string{fmt.Sprintf("%s returns the conversation (%s): %s", partner(run, e.HandoffID), Line(string(e.CompletionStatus)), Clip(e.ResultSummary, narratedCells))}
+		lines := []string{fmt.Sprintf("%s returns the conversation (%s): %s", partner(run, e.HandoffID), Line(string(e.CompletionStatus)), Clip(e.ResultSummary, narratedCells))}
+		if e.Notice != "" {
+			lines = append(lines, Line(e.Notice))
+		}
+		return lines
 	case events.WorkflowStateChanged:
 		return []string{fmt.Sprintf("%s: step %d of %d: %s", partner(run, e.HandoffID), e.Step, e.Steps, Line(e.To))}
 	}
@@ -113,6 +119,14 @@ func phaseLines(run *thread.Run, env events.Envelope) []string {
 	return nil
 }
 
+// notice is what the user is shown, in words of our own where the log has none.
+func notice(text, words string) string {
+	if text == "" {
+		return words
+	}
+	return Line(text)
+}
+
 // partner names the specialist whom a handoff gives the conversation to.
 func partner(run *thread.Run, id events.HandoffID) string {
 	if session := run.Thread().Handoffs.Session(id); session != nil {
@@ -127,6 +141,8 @@ func narrateTrouble(run *thread.Run, env events.Envelope) []string {
 		return []string{signNotice + " " + about(run, env.Agent) + Clip(e.Message, narratedCells)}
 	case events.LimitReached:
 		return []string{fmt.Sprintf("%s limit %s reached: %s", signNotice, events.Flag(e.Limit), Clip(e.Consequence, narratedCells))}
+	case events.PermissionDenied:
+		return []string{fmt.Sprintf("%s permission %s is missing: %s", signNotice, Line(e.Permission), Clip(e.What, narratedCells))}
 	case events.DispatchRefused:
 		return []string{fmt.Sprintf("%s %s refused: %s", signNotice, Line(e.Tool), Clip(e.Result, narratedCells))}
 	case events.Error:

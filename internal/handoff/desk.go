@@ -1,0 +1,261 @@
+// Package handoff carries out what package conversation decides, in the run under way: the
+// facts are emitted for whom they are about, what goes along is sanitized, and whoever waits
+// for the conversation gets it when it is free.
+//
+//	desk := &handoff.Desk{Team: t}
+//	if _, rejected := desk.HandOver(tx, thread.Facilitator, h); rejected != nil {
+//		return agent.Refuse(rejected)
+//	}
+//
+// It asks no model and drives nobody.
+package handoff
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/convene-run/convene/conversation"
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/chars"
+	"github.com/convene-run/convene/team"
+	"github.com/convene-run/convene/thread"
+)
+
+// Desk decides who has the conversation, for one team in one program. Its methods are
+// decisions, safe for concurrent use as long as its fields are not changed.
+type Desk struct {
+	Team *team.Team
+	// Available says why an agent cannot take over now, nil where it can. It must not wait.
+	// nil is that all can.
+	Available func(events.AgentID) error
+	// Flow says which phase begins when an agent takes over, and where it may not. nil is
+	// that the phase stays.
+	Flow *conversation.Flow
+	// Sanitizer defaults to [conversation.Patterns].
+	Sanitizer conversation.Sanitizer
+}
+
+// maxSharedChars bounds each message that goes along: what is longer is a document, of which
+// the summary says what matters.
+const maxSharedChars = 4000
+
+// Policy is the team's, on behalf of whoever sent the run's message.
+func (d *Desk) Policy(run *thread.Run) conversation.Policy { return d.policy(run.Caller()) }
+
+func (d *Desk) policy(caller conversation.Caller) conversation.Policy {
+	p := d.Team.Policy()
+	p.Caller, p.Available = caller, d.away
+	return p
+}
+
+func (d *Desk) away(id events.AgentID) error {
+	if why := d.Team.Handoff.Unavailable(id); why != "" {
+		return errors.New(why)
+	}
+	if d.Available == nil {
+		return nil
+	}
+	return d.Available(id)
+}
+
+// HandOver decides a handoff that passed its check, asked for by the actor. Where it is
+// rejected the log says so, and the source keeps the conversation. A handoff that waits for
+// another to end is not the active one.
+func (d *Desk) HandOver(tx *thread.Tx, actor thread.ActorID, h conversation.Handoff) (events.HandoffID, *conversation.RejectedError) {
+	caller := tx.Run.Caller()
+	if h.UserID == "" {
+		h.UserID = caller.UserID
+	}
+	if h.Grants != nil {
+		caller = conversation.Caller{UserID: h.UserID, Grants: h.Grants}
+	}
+	if h.Resume != "" {
+		return h.Resume, d.resume(tx, caller, h, actor)
+	}
+	h = d.sanitized(tx.Run, h)
+	var id events.HandoffID
+	state, p := &tx.Run.Thread().Handoffs, d.policy(caller)
+	p.Allowed = d.allowed(state)
+	for _, fact := range conversation.Request(state, p, h) {
+		d.emit(tx, h.Source, actor, fact)
+		switch e := fact.(type) {
+		case events.HandoffRequested:
+			id = e.HandoffID
+		case events.HandoffRejected:
+			return id, &conversation.RejectedError{Code: e.Code, Reason: e.Reason}
+		}
+	}
+	return id, nil
+}
+
+// Route gives the conversation to the agent to whom the user's message was routed: nobody
+// hands it over, and the user is shown nothing.
+func (d *Desk) Route(tx *thread.Tx, agent events.AgentID, h conversation.Handoff) *conversation.RejectedError {
+	h.Source, h.Target = events.RouterID, agent
+	p := conversation.Policy{Targets: []conversation.Target{{Agent: agent}}, Available: d.away}
+	for _, fact := range conversation.Request(&tx.Run.Thread().Handoffs, p, d.sanitized(tx.Run, h)) {
+		d.emit(tx, "", "", fact)
+		if rejected, ok := fact.(events.HandoffRejected); ok {
+			return &conversation.RejectedError{Code: rejected.Code, Reason: rejected.Reason}
+		}
+	}
+	return nil
+}
+
+// emit adds a fact about the source's handoff. The end of a session is its agent's.
+func (d *Desk) emit(tx *thread.Tx, source events.AgentID, actor thread.ActorID, fact events.Event) {
+	if returned, ok := fact.(events.HandoffReturned); ok {
+		session := tx.Run.Thread().Handoffs.Session(returned.HandoffID)
+		source, actor = session.Request.Target, thread.ActorID(session.ID)
+	}
+	tx.Emit(source, actor, fact)
+	if _, accepted := fact.(events.HandoffAccepted); accepted && d.Flow != nil {
+		if changed := d.Flow.Begin(&tx.Run.Thread().Handoffs); changed != nil {
+			tx.Emit(source, actor, *changed)
+		}
+	}
+}
+
+// allowed says which handoffs the phases of the conversation rule out.
+func (d *Desk) allowed(state *conversation.State) func(conversation.Handoff) error {
+	return func(h conversation.Handoff) error {
+		if d.Flow == nil {
+			return nil
+		}
+		if _, why := d.Flow.Enter(state.Progress, h.Target, h.NextPhase); why != "" {
+			return errors.New(why)
+		}
+		return nil
+	}
+}
+
+// sanitized takes out of a handoff what its target must not read, and has the newest
+// messages go along, the oldest first.
+func (d *Desk) sanitized(run *thread.Run, h conversation.Handoff) conversation.Handoff {
+	s := d.sanitizer()
+	h.Summary = chars.Clip(s.Sanitize(h.Summary), conversation.MaxSummaryChars-1)
+	h.Reason = chars.Clip(s.Sanitize(h.Reason), conversation.MaxReasonChars-1)
+	h.Metadata = conversation.SanitizeJSON(s, h.Metadata)
+	for _, m := range run.Recent(h.RecentMessages) {
+		text, more := chars.Cut(s.Sanitize(m.Content), maxSharedChars)
+		if more > 0 {
+			text += fmt.Sprintf("… (%d more characters)", more)
+		}
+		h.Messages = append(h.Messages, events.SharedMessage{Role: m.Role, Content: text})
+	}
+	return h
+}
+
+func (d *Desk) sanitizer() conversation.Sanitizer {
+	if d.Sanitizer == nil {
+		return conversation.Patterns{}
+	}
+	return d.Sanitizer
+}
+
+// GiveBack ends the active session. Whoever waits for the conversation gets it, else the
+// facilitator has it again. An error says why nothing ended.
+func (d *Desk) GiveBack(tx *thread.Tx, status events.CompletionStatus, summary string, artifacts []string) error {
+	state := &tx.Run.Thread().Handoffs
+	returned, err := conversation.Return(state, status, summary, artifacts)
+	if err != nil {
+		return err
+	}
+	messages := d.Team.Messages()
+	notice := map[events.CompletionStatus]string{
+		events.CompletionCompleted: messages.Completed, events.CompletionCancelled: messages.Cancelled, events.CompletionError: messages.Failed,
+	}[status]
+	p := d.Policy(tx.Run)
+	returned.Notice = conversation.Say(notice, p.Name(state.Active().Request.Target))
+	d.emit(tx, "", "", returned)
+	d.next(tx)
+	return nil
+}
+
+// next gives the conversation to the first who waits for it.
+func (d *Desk) next(tx *thread.Tx) {
+	state := &tx.Run.Thread().Handoffs
+	for _, fact := range conversation.Next(state, d.Policy(tx.Run)) {
+		d.emit(tx, events.FacilitatorID, thread.Facilitator, fact)
+	}
+}
+
+// Leave ends the active session at the user's wish, if the user may.
+func (d *Desk) Leave(tx *thread.Tx) *conversation.RejectedError {
+	state, caller := &tx.Run.Thread().Handoffs, tx.Run.Caller()
+	exit, err := conversation.Exit(state, caller.UserID)
+	if err != nil {
+		return &conversation.RejectedError{Code: conversation.CodeNotAllowed, Reason: err.Error()}
+	}
+	if denied := caller.Denied(conversation.PermissionCancel, fmt.Sprintf("leave handoff %s", exit.HandoffID)); denied != nil {
+		tx.Emit("", "", *denied)
+		return &conversation.RejectedError{Code: conversation.CodePermissionDenied, Reason: fmt.Sprintf(
+			"the user may not leave %s: the permission %s is missing", state.Active().Request.Target, denied.Permission)}
+	}
+	_ = d.Exit(tx, caller.UserID) // there is one to leave
+	return nil
+}
+
+// Exit ends the active session at the wish of by, who may. The error is
+// [conversation.ErrNoHandoff].
+func (d *Desk) Exit(tx *thread.Tx, by string) error {
+	exit, err := conversation.Exit(&tx.Run.Thread().Handoffs, by)
+	if err != nil {
+		return err
+	}
+	tx.Emit("", "", exit)
+	return d.GiveBack(tx, events.CompletionCancelled, left, nil)
+}
+
+// left is what came of a session that the user left.
+const left = "The user left."
+
+// resume gives the conversation back to the agent of a saved session, who goes on where it
+// was.
+func (d *Desk) resume(tx *thread.Tx, caller conversation.Caller, h conversation.Handoff, actor thread.ActorID) *conversation.RejectedError {
+	state, p := &tx.Run.Thread().Handoffs, d.policy(caller)
+	if session := state.Session(h.Resume); session != nil {
+		if denied := p.Denied(session.Request.Target); denied != nil {
+			tx.Emit(h.Source, actor, *denied)
+			return &conversation.RejectedError{Code: conversation.CodePermissionDenied, Reason: fmt.Sprintf(
+				"the user may not go on with %s: the permission %s is missing", session.Request.Target, denied.Permission)}
+		}
+	}
+	summary := chars.Clip(d.sanitizer().Sanitize(h.Summary), conversation.MaxSummaryChars-1)
+	resumed, rejected := conversation.Resume(state, p, h.Resume, summary, tx.Now)
+	if rejected == nil {
+		tx.Emit(h.Source, actor, resumed)
+	}
+	return rejected
+}
+
+// Expire ends the active session where it was idle for too long, as the message finds it that
+// comes at the decision's time. It reports whether it did.
+func (d *Desk) Expire(tx *thread.Tx) bool {
+	returned, expired := conversation.Expire(&tx.Run.Thread().Handoffs, d.Policy(tx.Run), tx.Now)
+	if expired {
+		d.emit(tx, "", "", returned)
+		d.next(tx)
+	}
+	return expired
+}
+
+// Saved are the sessions that can be resumed, the newest first; with a target, those with it.
+func (d *Desk) Saved(tx *thread.Tx, target events.AgentID) (saved []*conversation.Session) {
+	p := d.Policy(tx.Run)
+	for _, session := range tx.Run.Thread().Handoffs.Saved(tx.Now, p.KeepState) {
+		if p.Known(session.Request.Target) && (target == "" || session.Request.Target == p.Resolve(target)) {
+			saved = append(saved, session)
+		}
+	}
+	return saved
+}
+
+// Describe says of a saved session whose it is and where it stands.
+func Describe(s *conversation.Session) string {
+	text := fmt.Sprintf("Session %s with %s was left", s.ID, s.Request.Target)
+	if w := s.Workflow; w.Steps > 0 {
+		text += fmt.Sprintf(" at step %d of %d, %s,", w.Step, w.Steps, w.State)
+	}
+	return text + " and its state is kept."
+}
