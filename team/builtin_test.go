@@ -13,7 +13,7 @@ import (
 )
 
 func TestBuiltinTeams(t *testing.T) {
-	require.Equal(t, []string{"general", "research", "review", "skill-builder", "trip"}, team.BuiltinNames())
+	require.Equal(t, []string{"assessment", "general", "research", "review", "skill-builder", "support", "trip"}, team.BuiltinNames())
 	require.Contains(t, team.BuiltinNames(), team.DefaultName)
 	for _, name := range team.BuiltinNames() {
 		got, err := team.Builtin(name)
@@ -67,7 +67,7 @@ func TestResolve(t *testing.T) {
 	require.Equal(t, "research", unknown.Near)
 	require.ErrorContains(t, err, `unknown team "reserch"`)
 	require.ErrorContains(t, err, `did you mean "research"?`)
-	require.ErrorContains(t, err, "general, research, review, skill-builder, trip")
+	require.ErrorContains(t, err, "assessment, general, research, review, skill-builder, support, trip")
 	_, err = team.Resolve("no/such/file.yaml")
 	require.ErrorAs(t, err, &unknown)
 	require.Empty(t, unknown.Near)

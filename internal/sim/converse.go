@@ -18,12 +18,13 @@ var (
 	// resumes is a message that takes up an unfinished work and answers nothing.
 	resumes = regexp.MustCompile(`(?i)^\W*(?:yes,? |ok(?:ay)?,? )?(?:please )?(?:continue|go on|resume|carry on|where were we)\b`)
 	// consents is an answer that adds nothing.
-	consents = regexp.MustCompile(`(?i)^\W*(?:yes|no|ok(?:ay)?|sure|fine|good|great|perfect|looks? (?:right|good|fine)|that(?:'s| is) (?:right|fine|good)|go ahead|nothing)\b.{0,30}$`)
+	consents = regexp.MustCompile(`(?i)^\W*(?:(?:yes|no|ok(?:ay)?|sure|fine|good|great|perfect|right|it does|go ahead|finish it|please|thanks?|thank you|nothing|looks? (?:right|good|fine)|that(?:'s| is) (?:right|fine|good|all))\W*)+$`)
 	// wantsPerson is a message that asks for a human.
 	wantsPerson = regexp.MustCompile(`(?i)\b(?:a human|a person|a real person|someone real|somebody real|real human|human being|your manager|a colleague of yours)\b`)
-	// question is a sentence that asks; announced is what stands before it ("Ask: ").
-	question  = regexp.MustCompile(`[^.?!;\n"“”]+\?`)
-	announced = regexp.MustCompile(`^.*:\s+(\p{Lu})`)
+	// question is a sentence that asks, with those that follow it at once; announced is what
+	// stands before it ("Ask: ").
+	question  = regexp.MustCompile(`[^.?!;"“”]+\?(?:\s+[^.?!;"“”]+\?)*`)
+	announced = regexp.MustCompile(`^[^?]*?:\s+(\p{Lu})`)
 	artifact  = regexp.MustCompile(`\b[A-Z][A-Za-z_]*\.(?:md|yaml|json)\b`)
 	// makes, tries and ends say by its name what a step of a workflow is for.
 	makes = regexp.MustCompile(`(?i)generat|draft|writ|build|creat|propos`)
@@ -89,13 +90,16 @@ func (s *session) hear(text string, asked bool) {
 	}
 }
 
-// topic is what the talk is about.
-func (s *session) topic() string {
+// asked is what the user wants, in the user's words or those of the agent before.
+func (s *session) asked() string {
 	if s.wants != "" && !resumes.MatchString(s.wants) {
-		return topic(s.wants)
+		return s.wants
 	}
-	return topic(strings.TrimPrefix(s.brief, "The user writes: "))
+	return strings.TrimPrefix(s.brief, "The user writes: ")
 }
+
+// topic is what the talk is about.
+func (s *session) topic() string { return topic(s.asked()) }
 
 // converse plays the next turn of a specialist that has the conversation: a step and its
 // question, an answer to a question back, or the end.
@@ -212,7 +216,7 @@ func (p *part) ask(s *session, steps []step, at int) string {
 	here := steps[at]
 	var b strings.Builder
 	if len(s.answers) == 0 {
-		fmt.Fprintf(&b, "Let's take care of %s together.", s.topic())
+		fmt.Fprintf(&b, "Let's take care of this together: “%s”.", strings.TrimRight(clip(s.asked(), 200), " ."))
 	} else {
 		fmt.Fprintf(&b, "Got it: %s.", strings.TrimRight(clip(s.answers[len(s.answers)-1], 120), " ."))
 	}
@@ -222,12 +226,19 @@ func (p *part) ask(s *session, steps []step, at int) string {
 	case tries.MatchString(here.state):
 		fmt.Fprintf(&b, " I tried it on an example: %s gave what you described. (A simulated model tried nothing; this shows where the result would stand.)", p.product(s))
 	}
-	list := here.questions
-	if len(list) == 0 {
-		list = []string{p.plainQuestion(here.state)}
+	b.WriteString("\n\n")
+	if last := len(steps) - 1; last > 1 && here.state == "" {
+		fmt.Fprintf(&b, "Question %d of %d: ", at+1, last)
 	}
-	b.WriteString("\n\n" + strings.Join(list, "\n"))
-	return strings.TrimSpace(b.String())
+	return b.String() + p.wording(here)
+}
+
+// wording is what a step asks.
+func (p *part) wording(here step) string {
+	if len(here.questions) > 0 {
+		return strings.Join(here.questions, "\n")
+	}
+	return p.plainQuestion(here.state)
 }
 
 func (p *part) plainQuestion(state string) string {
@@ -269,12 +280,9 @@ func (s *session) name() string {
 
 // asideAnswer answers a message that is no answer, and repeats the question.
 func (p *part) asideAnswer(s *session, here step) string {
-	again := strings.Join(here.questions, "\n")
-	if again == "" {
-		again = p.plainQuestion(here.state)
-	}
+	again := p.wording(here)
 	if resumes.MatchString(s.last) {
-		return "Welcome back. We were at " + s.topic() + ".\n\n" + again
+		return "Welcome back. We were at this: “" + clip(s.asked(), 200) + "”.\n\n" + again
 	}
 	return "A good question, to which a simulated model has no answer of its own. You can leave at any time: send “cancel”, and what you said is kept.\n\nTo go on: " + lowerFirst(again)
 }

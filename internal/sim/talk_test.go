@@ -86,7 +86,7 @@ func TestTakesItsStepsWithTheUser(t *testing.T) {
 	answer, calls := f.say("I want to create a skill that sends alerts")
 	require.Equal(t, []string{"set_workflow_state"}, names(calls))
 	require.JSONEq(t, `{"state":"gathering","metadata":{"goal":"a skill that sends alerts","answers":[]}}`, calls[0].Arguments)
-	require.Contains(t, answer, "Which service is it for?\nHow often should it run?")
+	require.Contains(t, answer, "Which service is it for? How often should it run?")
 	require.NotContains(t, answer, "Do you see this")
 
 	answer, calls = f.say("What can it do?")
