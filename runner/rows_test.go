@@ -140,7 +140,11 @@ func TestOpenTasksAtTheAnswer(t *testing.T) {
 // agent, a task and a model call.
 func TestEveryByteHasASource(t *testing.T) {
 	for _, name := range team.BuiltinNames() {
-		p := play(t, sim.New(sim.Options{}), builtin(t, name))
+		tm := builtin(t, name)
+		if tm.Conversation != nil {
+			continue // a specialist answers, and nothing is written
+		}
+		p := play(t, sim.New(sim.Options{}), tm)
 		p.completed(t)
 		doc := p.thread.Current().Document
 		text, segments := doc.RenderTraced()

@@ -12,6 +12,10 @@ import (
 var (
 	// handedContext is what a specialist is told before the user's first message.
 	handedContext = regexp.MustCompile(`(?s)^\[Context from previous agent \(([^)]*)\)\]:\s*(.*)`)
+	// phaseNote is what the engine tells a specialist whose phase begins, or begins again.
+	phaseNote = regexp.MustCompile(`^(?:Your phase begins now|.{1,300} could not take over, so you have the conversation again)\b`)
+	// unsettled is an answer after which a case is not over.
+	unsettled = regexp.MustCompile(`(?i)^\W*no\b|\b(?:not|still|unsure|unclear|nothing)\b|n[’']t\b`)
 	// leaves and finishes are messages by which the user ends the work with a specialist.
 	leaves   = regexp.MustCompile(`(?i)^\W*(?:never ?mind|stop|forget it|leave it|quit|no thanks|i(?:'ve| have) changed my mind)\b`)
 	finishes = regexp.MustCompile(`(?i)^\W*(?:that(?:'s| is) (?:all|it)|i(?:'m| am) done|nothing else|thanks?,? that(?:'s| is) all)\b`)
@@ -77,7 +81,7 @@ func (s *session) hear(text string, asked bool) {
 		s.brief = strings.TrimSpace(m[2])
 		return
 	}
-	if nudge.MatchString(text) || restAsked.MatchString(text) {
+	if nudge.MatchString(text) || restAsked.MatchString(text) || phaseNote.MatchString(text) {
 		return
 	}
 	s.last = strings.TrimSpace(text)
@@ -215,7 +219,9 @@ func (s *session) kept() []string {
 func (p *part) ask(s *session, steps []step, at int) string {
 	here := steps[at]
 	var b strings.Builder
-	if len(s.answers) == 0 {
+	if len(s.answers) == 0 && s.wants == "" {
+		b.WriteString("Let's begin.")
+	} else if len(s.answers) == 0 {
 		fmt.Fprintf(&b, "Let's take care of this together: “%s”.", strings.TrimRight(clip(s.asked(), 200), " ."))
 	} else {
 		fmt.Fprintf(&b, "Got it: %s.", strings.TrimRight(clip(s.answers[len(s.answers)-1], 120), " ."))
@@ -304,9 +310,16 @@ func (p *part) callPerson(s *session) bool {
 
 // outcome sums up what came of the talk.
 func (p *part) outcome(s *session) string {
-	text := upperFirst(s.topic())
-	if len(s.answers) > 0 {
-		text += ": " + strings.Join(s.kept(), "; ")
+	text, kept := upperFirst(s.topic()), s.kept()
+	if s.wants == "" {
+		text = strings.TrimRight(strings.Join(strings.Fields(s.brief), " "), " .")
+	}
+	if len(kept) > 0 {
+		joint := ": "
+		if strings.Contains(text, joint) {
+			joint = "; "
+		}
+		text += joint + strings.Join(kept, "; ")
 	}
 	return clip(strings.TrimRight(text, " .")+".", 1500)
 }
@@ -331,12 +344,37 @@ func (p *part) giveBack(s *session, status events.CompletionStatus, steps []step
 			if file := artifact.FindString(p.system); file != "" {
 				args[key] = []string{file}
 			}
+		case key == "next_phase" && len(q.Enum) > 1 && s.isUnsettled():
+			args[key] = q.Enum[len(q.Enum)-1]
 		case q.is("string") && len(q.Enum) == 0:
 			args[key] = p.outcome(s)
 		}
 	}
-	if status == events.CompletionCompleted && len(steps) > 1 {
-		p.reply.Text = "Thank you, I have what I need."
+	if status == events.CompletionCompleted {
+		p.reply.Text = p.closing(s, steps)
 	}
 	p.call(name, args)
+}
+
+// isUnsettled reports whether the newest answer says that the case is not over: the user's,
+// or else the last that the agent before passed on.
+func (s *session) isUnsettled() bool {
+	last := s.brief[strings.LastIndex(s.brief, ";")+1:]
+	if len(s.answers) > 0 {
+		last = s.answers[len(s.answers)-1]
+	}
+	return unsettled.MatchString(last)
+}
+
+// closing is what the user reads at the end: thanks for the answers, or what a specialist
+// made that had nothing to ask.
+func (p *part) closing(s *session, steps []step) string {
+	if len(steps) > 1 {
+		return "Thank you, I have what I need."
+	}
+	list := strings.Split(strings.TrimRight(p.outcome(s), "."), "; ")
+	if subject, first, found := strings.Cut(list[0], ": "); found {
+		list = append([]string{subject, first}, list[1:]...)
+	}
+	return "Here is what came of it, as far as a simulated model can tell:\n\n- " + strings.Join(list, "\n- ")
 }
