@@ -3,6 +3,8 @@ package runner
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -130,4 +132,32 @@ func (r *Run) goOn(ctx context.Context) {
 		// What fails here waits in the log; the next message, or a resume, says why.
 		_, _ = r.runner.carryOn(ctx, r.key, r.terms)
 	}
+}
+
+// attendInterval is how often a process looks whether the one that holds a thread is gone.
+const attendInterval = 2 * time.Second
+
+// attend carries on in a thread that another process holds, should that one die or be told to
+// stop: until it has given the thread back, ctx ends or the runner is shut down.
+func (r *Runner) attend(ctx context.Context, key events.ThreadKey, terms Terms) {
+	if !r.registry.attend(key) {
+		return
+	}
+	waiting, stop := context.WithCancel(ctx)
+	detach := context.AfterFunc(r.registry.closing, stop)
+	go func() {
+		defer r.registry.attended(key)
+		defer detach()
+		defer stop()
+		for {
+			select {
+			case <-waiting.Done():
+				return
+			case <-time.After(attendInterval):
+			}
+			if _, err := r.carryOn(ctx, key, terms); !errors.Is(err, events.ErrHeld) {
+				return
+			}
+		}
+	}()
 }

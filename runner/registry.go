@@ -20,9 +20,14 @@ type registry struct {
 	// parking is what a runner that was shut down does with its runs, those included that
 	// are just beginning.
 	parking parking
-	// ending counts the runs from their claim to their release.
+	// ending counts the runs from their claim to their release, and those who attend.
 	ending sync.WaitGroup
-	broken error
+	// attending are the threads that another process holds and that have messages of this
+	// one; closing ends when the runner is shut down.
+	attending map[events.ThreadKey]bool
+	closing   context.Context
+	close     context.CancelFunc
+	broken    error
 }
 
 // tenure is a thread that is claimed here.
@@ -101,6 +106,26 @@ func (g *registry) drives(run *Run, driven bool) {
 	}
 }
 
+// attend notes that a thread of another process is attended, and reports whether it was not
+// yet. One that is held here is not: who drives it carries on.
+func (g *registry) attend(key events.ThreadKey) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.parking != runOn || g.attending[key] || g.tenures[key] != nil {
+		return false
+	}
+	g.attending[key] = true
+	g.ending.Add(1)
+	return true
+}
+
+func (g *registry) attended(key events.ThreadKey) {
+	g.mu.Lock()
+	delete(g.attending, key)
+	g.mu.Unlock()
+	g.ending.Done()
+}
+
 func (g *registry) runs() (runs []*Run) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -116,6 +141,7 @@ func (g *registry) park(how parking) {
 	g.mu.Lock()
 	g.parking = max(g.parking, how)
 	g.mu.Unlock()
+	g.close()
 	for _, run := range g.runs() {
 		how.apply(run)
 	}

@@ -108,7 +108,8 @@ func New(config Config) (*Runner, error) {
 		config.Owner = events.Owner(uuid.NewString())
 	}
 	r := &Runner{config: config, plans: map[planKey]*plan{}, teams: map[*team.Team]json.RawMessage{}}
-	r.registry.tenures = map[events.ThreadKey]*tenure{}
+	r.registry.tenures, r.registry.attending = map[events.ThreadKey]*tenure{}, map[events.ThreadKey]bool{}
+	r.registry.closing, r.registry.close = context.WithCancel(context.Background())
 	return r, nil
 }
 

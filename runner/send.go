@@ -296,7 +296,10 @@ func (s *sending) taken(ctx context.Context, th *thread.Thread, delivery events.
 // carryOn has this process drive the thread if nobody does.
 func (s *sending) carryOn(ctx context.Context, receipt *Receipt) {
 	run, err := s.runner.carryOn(ctx, s.job.key(), s.job.terms())
-	if err != nil && !errors.Is(err, events.ErrHeld) {
+	switch {
+	case errors.Is(err, events.ErrHeld):
+		s.runner.attend(ctx, s.job.key(), s.job.terms())
+	case err != nil:
 		receipt.Stalled = err
 	}
 	if receipt.Run = run; run != nil && run.message == receipt.Message {

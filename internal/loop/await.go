@@ -27,18 +27,25 @@ func (l *Loop) await(tx *thread.Tx, handler Await, in agent.Invocation) (waits b
 	return false
 }
 
-// onlyAwaits reports whether all that a turn lacks are answers of people.
+// onlyAwaits reports whether all that a turn lacks are answers of people, and what is decided
+// behind them.
 func (l *Loop) onlyAwaits(run *thread.Run, turn *thread.Turn) bool {
 	if !turn.Open() || l.lacksRest(turn) || l.group != nil {
 		return false
 	}
+	waits := false
 	for i := range turn.Calls {
 		call := &turn.Calls[i]
-		if input := run.Asked(call.ID); !call.Done && (input == nil || input.Answer != nil) {
+		input := run.Asked(call.ID)
+		switch {
+		case call.Done:
+		case input != nil && input.Answer == nil:
+			waits = true
+		case input != nil || !l.Spec.Tools.last(call.ToolCall):
 			return false
 		}
 	}
-	return true
+	return waits
 }
 
 // nudgeMeanwhile is the reason of the message about what people said during the last turn.
