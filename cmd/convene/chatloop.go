@@ -46,6 +46,8 @@ type chatView interface {
 	said(m thread.Message) error
 	// recall shows a message of earlier.
 	recall(m thread.Message) error
+	// heartbeat is told of an agent that has been silent for long.
+	heartbeat(s runner.Signal) error
 	// notice shows lines that nobody says.
 	notice(lines ...string) error
 	// tick draws what is under way.
@@ -147,7 +149,7 @@ func (c *chat) loop(ctx context.Context, interrupts <-chan os.Signal) error {
 			}
 			err = c.step(s)
 		case now := <-ticker.C:
-			err = c.view.tick(c, now)
+			err = errors.Join(c.listen(), c.view.tick(c, now))
 			if err == nil && c.view.patient() {
 				input, err = c.rested(ctx)
 			}
@@ -164,6 +166,20 @@ func (c *chat) loop(ctx context.Context, interrupts <-chan os.Signal) error {
 		}
 	}
 	return nil
+}
+
+// listen takes in the heartbeats that came.
+func (c *chat) listen() error {
+	for {
+		select {
+		case s := <-c.driver.beats:
+			if err := c.view.heartbeat(s); err != nil {
+				return err
+			}
+		default:
+			return nil
+		}
+	}
 }
 
 // follow brings the events of the thread behind after.

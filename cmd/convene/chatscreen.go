@@ -13,6 +13,7 @@ import (
 	"github.com/convene-run/convene/cmd/internal/lineedit"
 	"github.com/convene-run/convene/cmd/internal/termview"
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/runner"
 	"github.com/convene-run/convene/thread"
 )
 
@@ -26,6 +27,9 @@ type screenView struct {
 	speech  speech
 	// begun is set once a part of what is being said stands on the screen for good.
 	begun bool
+	// slow are the agents that have been silent for longer than expected, and when that was
+	// said.
+	slow  map[events.DispatchID]time.Time
 	keys  *keyboard
 	input chan typed
 }
@@ -98,7 +102,7 @@ func (c *chat) newScreen(ctx context.Context, in *os.File) (*screenView, error) 
 	theme := c.app.theme(c.app.out)
 	v := &screenView{
 		app: c.app, theme: theme, painter: termview.NewPainter(c.app.out), keys: keys, speech: speech{theme: theme},
-		editor: lineedit.New(c.spoken(), c.commandNames()), input: make(chan typed),
+		editor: lineedit.New(c.spoken(), c.commandNames()), input: make(chan typed), slow: map[events.DispatchID]time.Time{},
 	}
 	_, err = io.WriteString(c.app.out, pasteOn)
 	go v.forward(ctx)
@@ -221,6 +225,13 @@ func (v *screenView) notice(lines ...string) error {
 	return v.print(append(set, ""))
 }
 
+func (v *screenView) heartbeat(s runner.Signal) error {
+	if s.Slow {
+		v.slow[s.Dispatch] = time.Now()
+	}
+	return nil
+}
+
 func (v *screenView) document(text string) error {
 	stream := termview.NewStream(v.theme, width(v.app.out))
 	stream.Write(text)
@@ -270,7 +281,7 @@ func (v *screenView) draw(c *chat, now time.Time) error {
 		frame.Run = current
 		frame.Active = termview.Activities(current)
 		if driven := c.runner.Driven(c.key); driven != nil && driven.ID() == current.ID {
-			frame.Active = activities(current, driven.Live(), nil)
+			frame.Active = activities(current, driven.Live(), v.slow)
 		}
 		if len(frame.Open) > 0 && !v.begun {
 			frame.Speaker = termview.DisplayName(current, v.speech.agent)

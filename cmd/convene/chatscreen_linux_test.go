@@ -183,3 +183,24 @@ func TestRunAsksAtATerminal(t *testing.T) {
 	p.shows("! awaiting_input", "Facilitator asks: Where should it go", "answer it with: convene chat --thread")
 	p.ends(exitInput)
 }
+
+// Proves R36: a killed process takes nothing along: the answer that was being written is
+// given, and then the one to the message that waited.
+func TestChatGoesOnAfterAKill(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(sim.NewServer(sim.Options{FirstToken: 300 * time.Millisecond}))
+	defer server.Close()
+	at := []string{"--store", filepath.Join(t.TempDir(), "chat.db"), "--base-url", server.URL + "/v1"}
+	p := atTerminal(t, nil, append([]string{"chat", "--team", "skill-builder"}, at...)...)
+	p.shows("a new conversation")
+	p.types("I want to create a skill that posts alerts\r")
+	p.shows("You › I want to create")
+	p.types("When a build fails\r")
+	p.shows("queued, place 1")
+	require.NoError(t, p.command.Process.Kill())
+
+	p = atTerminal(t, nil, append([]string{"chat", "--continue"}, at...)...)
+	p.shows("You › I want to create a skill that posts alerts", "Skill Creation Assistant ›", "You › When a build fails", "Skill Creation Assistant ›", "When should it run")
+	p.types("/exit\r")
+	p.ends(exitDone)
+}

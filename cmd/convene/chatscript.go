@@ -119,6 +119,10 @@ func (v *scriptView) notice(lines ...string) error {
 	return nil
 }
 
+func (v *scriptView) heartbeat(s runner.Signal) error {
+	return v.notice(termview.Heartbeat(s.DisplayName, s.Silent, s.Slow))
+}
+
 func (v *scriptView) document(text string) error {
 	if v.json != nil {
 		return nil

@@ -2,6 +2,7 @@ package termview
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/convene-run/convene/events"
@@ -245,16 +246,29 @@ func chatStatus(f ChatFrame, theme Theme, width int) []string {
 		}
 		return flow(append(parts, theme.quiet("/leave returns to the facilitator")), theme.quiet(" · "), width)
 	}
-	doing := string(DoingWorking)
-	if len(f.Active) > 0 {
-		doing = string(f.Active[len(f.Active)-1].Doing)
-		if len(f.Active) > 1 {
-			doing = string(f.Active[0].Doing)
-		}
+	parts = append(parts, theme.active(chatDoing(f)), theme.quiet(Duration(f.Run.DrivenUntil(f.Now))))
+	if slices.ContainsFunc(f.Active, func(a Activity) bool { return a.Slow }) {
+		parts = append(parts, theme.notice("taking longer than expected"))
 	}
-	parts = append(parts, theme.active(doing), theme.quiet(Duration(f.Run.DrivenUntil(f.Now))), theme.quiet("^C cancels"))
+	parts = append(parts, theme.quiet("^C cancels"))
 	if f.Run.Simulated {
 		parts = append(parts, theme.notice("SIMULATED"))
 	}
 	return flow(parts, theme.quiet(" · "), width)
+}
+
+// chatDoing is what the user waits for: the facilitator is the first of those at work, a
+// specialist that has the conversation the only one.
+func chatDoing(f ChatFrame) string {
+	if len(f.Active) == 0 {
+		return string(DoingWorking)
+	}
+	switch a := f.Active[0]; a.Doing {
+	case DoingRetrying:
+		return retryWords(a.RetryAt.Sub(f.Now), a.Reason)
+	case DoingAway:
+		return awayWords(f.Now, a)
+	default:
+		return string(a.Doing)
+	}
 }
