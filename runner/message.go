@@ -191,6 +191,8 @@ func (r *Run) talk(ctx, work context.Context, live *agent.Live, prompt string, d
 		switch {
 		case err != nil || over:
 			return err
+		case session != nil && session.Request.Target == events.HumanID:
+			err = r.awaitPerson()
 		case session != nil:
 			err = r.converse(work, session, dispatcher)
 		default:

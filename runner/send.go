@@ -174,7 +174,8 @@ func (s *sending) deliver(th *thread.Thread) (events.Delivery, error) {
 			return events.DeliverySteer, nil
 		}
 	case "":
-		if open := th.Inputs(); len(open) == 1 {
+		// A person at the desk names what is answered: the user goes on writing meanwhile.
+		if open := th.Inputs(); len(open) == 1 && open[0].For != events.InputHuman {
 			s.message.InputID = open[0].InputID
 			return events.DeliveryAnswer, nil
 		}

@@ -40,8 +40,6 @@ type Conversation struct {
 	// MemoryWindow is how many messages of its session a specialist reads; 0 is
 	// [DefaultMemoryWindow].
 	MemoryWindow int `json:"memory_window,omitempty" jsonschema:"How many of the newest messages of its session a specialist reads, tool results included, behind the context that it was given: 2 to 1000. Defaults to 50."`
-	// AllMayAnswer lets the team answer while a person has the conversation.
-	AllMayAnswer bool `json:"all_may_answer,omitempty" jsonschema:"Whether the team goes on answering messages while a person has the conversation. Without it they wait for the person."`
 	// Messages are the sentences that users read.
 	Messages *conversation.Messages `json:"messages,omitempty" jsonschema:"Sentences that users read when the conversation changes hands."`
 }

@@ -19,7 +19,6 @@ specialists:
 conversation:
   supervisor: reviewer
   memory_window: 20
-  all_may_answer: true
   rules:
     - {agent_id: handler, intents: [billing], priority: 10}
     - {agent_id: human, name: by phone, phases: [intake], channel_types: [voice], custom: urgent}
@@ -79,7 +78,6 @@ func TestProblemsOfAConversation(t *testing.T) {
 		"  default_agent: triag\n":                                                    `f.yaml:4:18: there is no specialist "triag"; did you mean "triage"?`,
 		"  supervisor: human\n":                                                       `f.yaml:4:15: there is no specialist "human"`,
 		"  memory_window: 1\n":                                                        `f.yaml:4:18: 1 is out of range; write 2 to 1000`,
-		"  all_may_answer: maybe\n":                                                   `f.yaml:4:19: conversation.all_may_answer must be`,
 		"  rules: [{agent_id: nobody}]\n":                                             `f.yaml:4:22: there is no specialist "nobody"; the specialists are triage, handler`,
 		"  rules: [{agent_id: triage, when: x}]\n":                                    `f.yaml:4:30: unknown key "when" in conversation.rules[0]`,
 		"  phases: [{agent_id: triage, phase: ''}]\n":                                 `f.yaml:4:38: "" is no phase; write 1 to 60 characters`,
