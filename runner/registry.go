@@ -185,7 +185,7 @@ func (r *Runner) Driven(key events.ThreadKey) *Run {
 
 // Shutdown takes no more runs, has those that are driven here parked, to be resumed, and
 // returns when none is left: their model calls under way end first, unless ctx does,
-// which gives them up. The log can be closed then. Twice is fine. The error is that of a
+// which gives them up, and hooks are told of all that they did. The log can be closed then. Twice is fine. The error is that of a
 // store which could not take in how a run was parked.
 //
 // From then on what would begin or take up a run fails with [ErrShutDown]; a batch that
@@ -194,6 +194,7 @@ func (r *Runner) Shutdown(ctx context.Context) error {
 	r.registry.park(suspend)
 	defer context.AfterFunc(ctx, func() { r.registry.park(halt) })()
 	r.registry.ending.Wait()
+	r.hooks.wait(ctx)
 	r.registry.mu.Lock()
 	defer r.registry.mu.Unlock()
 	return r.registry.broken

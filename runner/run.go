@@ -30,7 +30,9 @@ type Run struct {
 	governor *governor
 	watch    *watcher
 	patience *patience
-	stop     context.CancelCauseFunc
+	// told is the event of the thread behind which hooks are told of the run.
+	told events.Seq
+	stop context.CancelCauseFunc
 	// work ends what the facilitator's tools have under way, specialists above all, when
 	// the time for ordinary work is up.
 	work context.CancelCauseFunc
@@ -198,6 +200,7 @@ func (r *Run) open(ctx context.Context, th *thread.Thread, message *Message, sta
 // openWith is [Run.open] of a run that begins with a decision.
 func (r *Run) openWith(ctx context.Context, th *thread.Thread, message *Message, started events.WorkflowStarted, decide func(*thread.Tx) error) error {
 	after := th.Seq
+	r.told = after
 	r.clock.reach(th.Time)
 	first, err := r.first(th, message, started, decide)
 	if err != nil {
@@ -212,6 +215,7 @@ func (r *Run) openWith(ctx context.Context, th *thread.Thread, message *Message,
 
 // reopen appends that the run was taken up again.
 func (r *Run) reopen(th *thread.Thread, resumed events.RunResumed) error {
+	r.told = r.runner.hooks.resumed(th)
 	r.sequence(th)
 	return r.journal.Do(func(tx *thread.Tx) { tx.Emit("", "", resumed) })
 }
@@ -256,7 +260,11 @@ func (r *Run) drive(ctx context.Context) {
 // run drives the facilitator under ctx, and what its tools have under way under work.
 func (r *Run) run(ctx, work context.Context, live *agent.Live, prompt string) {
 	var last standing
-	defer func() { r.finish(last) }()
+	r.runner.hooks.begin(r.key, r.told)
+	defer func() {
+		r.runner.hooks.end(r.key, last.seq)
+		r.finish(last)
+	}()
 	defer r.runner.registry.drives(r, false)
 	r.heed() // what was posted while nobody drove the run
 	underWay, end := context.WithCancel(context.WithoutCancel(ctx))

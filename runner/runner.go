@@ -57,6 +57,8 @@ type Config struct {
 	Sanitizer conversation.Sanitizer
 	// OnSignal is told of silent agents. It must not block.
 	OnSignal func(Signal)
+	// Hooks are told of what happened in the threads whose runs are driven here.
+	Hooks Hooks
 	// Predicates are the conditions of the program that routing rules of teams name: see
 	// [team.Rule]. They must be fast, and give the same result for the same arguments. A team
 	// with a rule that names another is refused.
@@ -80,6 +82,7 @@ type LoggedModels interface {
 type Runner struct {
 	config   Config
 	registry registry
+	hooks    *hooking
 
 	mu    sync.Mutex // guards what follows
 	plans map[planKey]*plan
@@ -110,6 +113,7 @@ func New(config Config) (*Runner, error) {
 	r := &Runner{config: config, plans: map[planKey]*plan{}, teams: map[*team.Team]json.RawMessage{}}
 	r.registry.tenures, r.registry.attending = map[events.ThreadKey]*tenure{}, map[events.ThreadKey]bool{}
 	r.registry.closing, r.registry.close = context.WithCancel(context.Background())
+	r.hooks = newHooking(config.Log, config.Hooks)
 	return r, nil
 }
 

@@ -1,0 +1,186 @@
+package runner
+
+import (
+	"context"
+	"sync"
+
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/thread"
+)
+
+// Hooks are told of what happens in the threads whose runs are driven here, once it is in the
+// log and decided: nothing of a run waits for them, and they change nothing. Those of one
+// thread are called one after the other, in the order of its log; those of several at
+// once. What a process that died was not told of, nobody is: a program that must miss
+// nothing follows the log from a cursor of its own, see [events.Tailer].
+//
+// A callback that panics is called again with the next event.
+type Hooks struct {
+	// OnPhaseTransition is told of each change of phase, OnHandoff of each handoff that was
+	// accepted, with its request, OnHandoffRejected of each that was not. nil is nobody.
+	OnPhaseTransition func(events.Envelope, events.PhaseChanged)
+	OnHandoff         func(events.Envelope, events.HandoffRequested)
+	OnHandoffRejected func(events.Envelope, events.HandoffRequested, events.HandoffRejected)
+	// OnEvent is told of every event, before the others.
+	OnEvent func(events.Envelope)
+}
+
+func (h *Hooks) none() bool {
+	return h.OnPhaseTransition == nil && h.OnHandoff == nil && h.OnHandoffRejected == nil && h.OnEvent == nil
+}
+
+// hooking reads the threads that are driven here for the hooks.
+type hooking struct {
+	hooks Hooks
+	log   events.Log
+	ctx   context.Context
+	stop  context.CancelFunc
+	ended sync.WaitGroup
+
+	mu      sync.Mutex // guards what follows
+	threads map[events.ThreadKey]*told
+}
+
+// told is how far the hooks were told of a thread. Its goroutine ends once no run of the
+// thread is driven here and all was told.
+type told struct {
+	after  events.Seq
+	driven int
+	until  events.Seq
+	// more ends the wait for further events.
+	more context.CancelFunc
+}
+
+// hookPage is how many events are read at once.
+const hookPage = 256
+
+func newHooking(log events.Log, hooks Hooks) *hooking {
+	h := &hooking{hooks: hooks, log: log, threads: map[events.ThreadKey]*told{}}
+	h.ctx, h.stop = context.WithCancel(context.Background())
+	return h
+}
+
+// begin has the hooks told of the thread from after on, unless they are already.
+func (h *hooking) begin(key events.ThreadKey, after events.Seq) {
+	if h.hooks.none() {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	t := h.threads[key]
+	if t == nil {
+		t = &told{after: after}
+		h.threads[key] = t
+		h.ended.Go(func() { h.tell(key, t) })
+	}
+	t.driven++
+}
+
+// resumed is the event behind which the hooks are told of a run that is taken up again: what
+// was posted while it was parked is among it.
+func (h *hooking) resumed(th *thread.Thread) events.Seq {
+	if h.hooks.none() {
+		return 0
+	}
+	parked, err := h.log.Read(h.ctx, th.Key, 0, 0, events.KindRunSuspended)
+	if err != nil || len(parked) == 0 || parked[len(parked)-1].Run != th.Current().ID {
+		return th.Seq
+	}
+	return parked[len(parked)-1].Seq
+}
+
+// end says that a run of the thread is not driven here any more, and its last event.
+func (h *hooking) end(key events.ThreadKey, last events.Seq) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if t := h.threads[key]; t != nil {
+		t.driven--
+		t.until = max(t.until, last)
+		if t.more != nil {
+			t.more()
+		}
+	}
+}
+
+// wait returns when all was told, or ctx ends: what a callback does then is left behind.
+func (h *hooking) wait(ctx context.Context) {
+	done := make(chan struct{})
+	go func() {
+		h.ended.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+	h.stop()
+}
+
+func (h *hooking) tell(key events.ThreadKey, t *told) {
+	for {
+		envs, err := h.log.Read(h.ctx, key, t.after, hookPage)
+		for _, env := range envs {
+			h.call(env)
+			t.after = env.Seq
+		}
+		if len(envs) > 0 && err == nil {
+			continue
+		}
+		ctx, over := h.pause(key, t, err)
+		if over {
+			return
+		}
+		_ = h.log.Wait(ctx, key, t.after) // what ended it is seen at the next look
+		t.more()
+	}
+}
+
+// pause prepares to wait for further events; over is set where there will be none.
+func (h *hooking) pause(key events.ThreadKey, t *told, failed error) (ctx context.Context, over bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if failed != nil || h.ctx.Err() != nil || t.driven == 0 && t.after >= t.until {
+		delete(h.threads, key)
+		return nil, true
+	}
+	ctx, t.more = context.WithCancel(h.ctx)
+	return ctx, false
+}
+
+// call tells the hooks of an event.
+func (h *hooking) call(env events.Envelope) {
+	if h.hooks.OnEvent != nil {
+		calmly(func() { h.hooks.OnEvent(env) })
+	}
+	switch e := env.Data.(type) {
+	case events.PhaseChanged:
+		if h.hooks.OnPhaseTransition != nil {
+			calmly(func() { h.hooks.OnPhaseTransition(env, e) })
+		}
+	case events.HandoffAccepted:
+		if h.hooks.OnHandoff != nil {
+			calmly(func() { h.hooks.OnHandoff(env, h.requested(env, e.HandoffID)) })
+		}
+	case events.HandoffRejected:
+		if h.hooks.OnHandoffRejected != nil {
+			calmly(func() { h.hooks.OnHandoffRejected(env, h.requested(env, e.HandoffID), e) })
+		}
+	}
+}
+
+// requested finds the request of a handoff, the zero request if the log cannot be read.
+func (h *hooking) requested(env events.Envelope, id events.HandoffID) events.HandoffRequested {
+	requests, _ := h.log.Read(h.ctx, env.Key(), 0, 0, events.KindHandoffRequested)
+	for _, request := range requests {
+		if e := request.Data.(events.HandoffRequested); e.HandoffID == id {
+			return e
+		}
+	}
+	return events.HandoffRequested{HandoffID: id}
+}
+
+// calmly calls a callback of the program, which may panic.
+func calmly(call func()) {
+	defer func() { _ = recover() }()
+	call()
+}

@@ -1,0 +1,63 @@
+package runner_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/llm/llmtest"
+	"github.com/convene-run/convene/runner"
+	"github.com/convene-run/convene/team"
+)
+
+// Proves R52: the hooks are told of everything, in order and once, after it is in the log; one
+// that blocks or panics keeps no run from going on, and a shutdown waits for them.
+func TestHooks(t *testing.T) {
+	k := &talk{t: t, log: events.NewMemory()}
+	var mu sync.Mutex
+	var seqs []events.Seq
+	var said []string
+	tell := func(format string, args ...any) {
+		mu.Lock()
+		defer mu.Unlock()
+		said = append(said, fmt.Sprintf(format, args...))
+	}
+	blocked := make(chan struct{})
+	script := llmtest.Script(t,
+		llmtest.Agent(boss, llmtest.Calls("", handoff("alpha"), llmtest.Call("handoff_conversation", args{"target": "alpha", "reason": "again", "summary": "More"}))),
+		llmtest.Agent(alphaTalks, llmtest.Says("Hello"), llmtest.Says("Fine")))
+	r, err := runner.New(runner.Config{Log: k.log, Models: oneClient{script}, Hooks: runner.Hooks{
+		OnEvent: func(env events.Envelope) {
+			<-blocked
+			mu.Lock()
+			seqs = append(seqs, env.Seq)
+			mu.Unlock()
+			panic("mine")
+		},
+		OnHandoff: func(env events.Envelope, request events.HandoffRequested) { tell("%s to %s", request.HandoffID, request.Target) },
+		OnHandoffRejected: func(_ events.Envelope, request events.HandoffRequested, rejected events.HandoffRejected) {
+			tell("%s rejected: %s", request.HandoffID, rejected.Code)
+		},
+		OnPhaseTransition: func(_ events.Envelope, changed events.PhaseChanged) { tell("phase %s", changed.To) },
+	}})
+	require.NoError(t, err)
+	tm := talkers()
+	tm.Conversation = &team.Conversation{Phases: []team.AgentPhase{{Agent: "alpha", Phase: "handling"}}}
+	for _, text := range []string{"Hi", "Go on"} {
+		run, err := r.Start(t.Context(), runner.Job{Request: text, Team: tm, Thread: k.thread})
+		require.NoError(t, err)
+		_, err = run.Wait() // though the first callback has not returned
+		require.NoError(t, err)
+		k.thread = run.Key().Thread
+	}
+	close(blocked)
+	require.NoError(t, r.Shutdown(t.Context()))
+	require.Len(t, seqs, len(k.envs()))
+	for i, seq := range seqs {
+		require.Equal(t, events.Seq(i+1), seq)
+	}
+	require.Equal(t, []string{"h1 to alpha", "phase handling", "h2 rejected: active_session"}, said)
+}
