@@ -37,7 +37,9 @@ func TestHooks(t *testing.T) {
 			mu.Unlock()
 			panic("mine")
 		},
-		OnHandoff: func(env events.Envelope, request events.HandoffRequested) { tell("%s to %s", request.HandoffID, request.Target) },
+		OnHandoff: func(env events.Envelope, request events.HandoffRequested) {
+			tell("%s to %s", request.HandoffID, request.Target)
+		},
 		OnHandoffRejected: func(_ events.Envelope, request events.HandoffRequested, rejected events.HandoffRejected) {
 			tell("%s rejected: %s", request.HandoffID, rejected.Code)
 		},
