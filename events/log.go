@@ -19,6 +19,7 @@ type Log interface {
 	Reader
 	Index
 	Tailer
+	Bookmarks
 
 	// Close waits for what is under way and closes the log; who waits in Wait or Tail
 	// gets [ErrClosed]. Twice is fine.
@@ -113,6 +114,16 @@ type Tailer interface {
 	// those of one thread in order. It ends at an event that is damaged; the cursor that
 	// comes with a [*DamagedError] lies behind it.
 	Tail(ctx context.Context, filter TailFilter, cursor Cursor) iter.Seq2[TailItem, error]
+}
+
+// Bookmarks keeps the places of those who follow a log over restarts.
+type Bookmarks interface {
+	// Bookmark gives the place kept under the name, for Tail to go on from. A new name is
+	// given the end of the log, durably: whoever begins to follow gets what comes from now on.
+	Bookmark(ctx context.Context, name string) (Cursor, error)
+
+	// SetBookmark keeps another place under the name, durably.
+	SetBookmark(ctx context.Context, name string, cursor Cursor) error
 }
 
 // Errors of a [Log] that callers branch on.

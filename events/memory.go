@@ -20,6 +20,8 @@ type Memory struct {
 	// order holds every event's place in the order of appends over all threads, without a
 	// thread once that is removed.
 	order []memoryPlace
+	// bookmarks are the places of those who follow the log, by name.
+	bookmarks map[string]Cursor
 	// grown is closed when any thread grows; nil while nobody tails.
 	grown  chan struct{}
 	closed chan struct{}
@@ -47,7 +49,7 @@ var _ Log = (*Memory)(nil)
 
 // NewMemory gives an empty log.
 func NewMemory() *Memory {
-	return &Memory{threads: map[ThreadKey]*memoryThread{}, closed: make(chan struct{})}
+	return &Memory{threads: map[ThreadKey]*memoryThread{}, bookmarks: map[string]Cursor{}, closed: make(chan struct{})}
 }
 
 // Claim implements [Log].

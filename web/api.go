@@ -144,7 +144,7 @@ func (s *Server) listEvents(ctx context.Context, in *eventsInput) (*eventsOutput
 	out := &eventsOutput{}
 	out.Body.Events = make([]rawEvent, len(encoded))
 	for i, e := range encoded {
-		out.Body.Events[i] = rawEvent(forViewers(e.Body))
+		out.Body.Events[i] = rawEvent(events.ForViewers(e.Body))
 	}
 	return out, nil
 }

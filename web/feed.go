@@ -189,7 +189,7 @@ func (f *feed) read(ctx context.Context, after events.Seq) ([]events.Encoded, er
 		}
 		more = slices.Clone(more) // the log's own are whole
 		for i := range more {
-			more[i].Body = forViewers(more[i].Body)
+			more[i].Body = events.ForViewers(more[i].Body)
 		}
 		p.events = append(p.events, more...)
 		f.keep(p, more)

@@ -45,6 +45,7 @@ func newMetrics(s *Server) *metrics {
 	if s.config.Limiters != nil {
 		m.registry.MustRegister(limiters(s.config.Limiters))
 	}
+	m.registry.MustRegister(s.config.Metrics...)
 	m.registry.MustRegister(m.requests, m.duration, m.sent, m.started, viewers, cached,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m

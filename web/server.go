@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
 	"github.com/convene-run/convene/events"
@@ -38,6 +39,8 @@ type Config struct {
 	// Limiters gives what holds calls of the endpoints back, for /metrics; nil where this
 	// process asks none.
 	Limiters func() []events.BatchLimiter
+	// Metrics are further ones for /metrics, with names that begin otherwise than convene_http.
+	Metrics []prometheus.Collector
 	// Version is shown to callers.
 	Version string
 	// Logger gets one line for each request. Defaults to none.

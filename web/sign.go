@@ -1,97 +1,17 @@
 package web
 
 import (
-	"bytes"
 	"iter"
 
 	"github.com/convene-run/convene/events"
 )
-
-// signs are what viewers get in place of values that are large and not for them: of
-// what an endpoint wants back of a reply or a call, and of the bytes of an image. The
-// bytes of a key are a key wherever they stand: inside a string the quotes would be
-// escaped.
-var signs = []struct{ key, sign []byte }{
-	{[]byte(`"extra":`), []byte(`{"kept":true}`)},
-	{[]byte(`"base64":`), []byte(`""`)},
-}
-
-// signed are the kinds of events in which the keys have that meaning.
-var signed = [][]byte{
-	[]byte(`"type":"` + events.KindModelCalled + `"`), []byte(`"type":"` + events.KindAgentStarted + `"`), []byte(`"type":"` + events.KindToolStarted + `"`),
-	[]byte(`"type":"` + events.KindToolCall + `"`), []byte(`"type":"` + events.KindDispatchRefused + `"`),
-}
-
-// forViewers gives an encoded event as viewers get it: with signs. The log itself, and
-// its export as JSON lines, are whole.
-func forViewers(body []byte) []byte {
-	for _, s := range signs {
-		if bytes.Contains(body, s.key) && ofSignedKind(body) {
-			body = withSign(body, s.key, s.sign)
-		}
-	}
-	return body
-}
-
-// withSign puts a sign in place of each value of the key.
-func withSign(body, key, sign []byte) []byte {
-	out := make([]byte, 0, len(body))
-	for {
-		at := bytes.Index(body, key)
-		if at < 0 {
-			return append(out, body...)
-		}
-		at += len(key)
-		out = append(append(out, body[:at]...), sign...)
-		body = body[at+valueLength(body[at:]):]
-	}
-}
-
-// ofSignedKind looks at the type, which stands before the data.
-func ofSignedKind(body []byte) bool {
-	head, _, _ := bytes.Cut(body, []byte(`"data":`))
-	for _, kind := range signed {
-		if bytes.Contains(head, kind) {
-			return true
-		}
-	}
-	return false
-}
-
-// valueLength is how long the JSON value is that begins the text.
-func valueLength(text []byte) int {
-	depth, inString, escape := 0, false, false
-	for i, b := range text {
-		switch {
-		case escape:
-			escape = false
-		case inString:
-			escape = b == '\\'
-			inString = b != '"'
-		case b == '"':
-			inString = true
-		case b == '{' || b == '[':
-			depth++
-		case b == '}' || b == ']':
-			if depth == 0 {
-				return i // a bare value ended before
-			}
-			if depth--; depth == 0 {
-				return i + 1
-			}
-		case b == ',' && depth == 0:
-			return i
-		}
-	}
-	return len(text)
-}
 
 // eachForViewers gives the bodies as viewers get them.
 func eachForViewers(bodies iter.Seq2[[]byte, error]) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for body, err := range bodies {
 			if err == nil {
-				body = forViewers(body)
+				body = events.ForViewers(body)
 			}
 			if !yield(body, err) {
 				return

@@ -80,16 +80,25 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 	if err != nil {
 		return err
 	}
+	hooks, err := a.webhooks(ctx, d)
+	if err != nil {
+		return usage(err)
+	}
 	steered := steer.Config{Runner: r, Model: f.model, MaxRuns: f.maxRuns}
 	if err := addTeams(&steered, f.teams); err != nil {
 		return usage(err)
 	}
 	dash, err := a.dashboard(web.Config{
 		Log: d.log, Runs: steer.New(steered), Address: f.address, Hosts: f.hosts, Token: token, Logger: a.requestLog(d.level),
+		Metrics: hooks.Metrics(),
 	}, "--addr")
 	if err != nil {
 		return usage(err)
 	}
+	if err := hooks.Start(ctx); err != nil {
+		a.say("webhooks are sent nothing: " + err.Error()) // as in a store that is only shown
+	}
+	defer hooks.Stop()
 	interrupts := a.interrupts() // before anybody knows where to look
 	if err := dash.announce(f.open, ""); err != nil {
 		return errors.Join(err, dash.stop())

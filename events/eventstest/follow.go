@@ -308,6 +308,35 @@ func testTailCursor(t *testing.T, f *fixture) {
 	}
 }
 
+// A follower who is new begins at the end of the log, and goes on where it was.
+func testBookmarks(t *testing.T, f *fixture) {
+	w := f.begin()
+	next := func(name string) events.TailItem {
+		cursor, err := f.Bookmark(f.ctx, name)
+		require.NoError(t, err)
+		for item, err := range f.Tail(f.ctx, events.TailFilter{}, cursor) {
+			require.NoError(t, err)
+			return item
+		}
+		return events.TailItem{}
+	}
+	_, err := f.Bookmark(f.ctx, "a")
+	require.NoError(t, err)
+	w.add(warning("2"), warning("3"))
+	item := next("a")
+	require.Equal(t, events.Seq(2), item.Envelope.Seq, "what came before the bookmark was made is left out")
+	require.Equal(t, item, next("a"), "it stays until it is moved")
+	require.NoError(t, f.SetBookmark(f.ctx, "a", item.Cursor))
+	require.NoError(t, f.SetBookmark(f.ctx, "from the beginning", ""))
+	require.Equal(t, events.Seq(3), next("a").Envelope.Seq)
+	require.Equal(t, events.Seq(1), next("from the beginning").Envelope.Seq)
+	_, err = f.Bookmark(f.ctx, "b")
+	require.NoError(t, err)
+	w.add(warning("4"))
+	require.Equal(t, events.Seq(4), next("b").Envelope.Seq)
+	require.Equal(t, events.Seq(3), next("a").Envelope.Seq)
+}
+
 func testTailForeignCursor(t *testing.T, f *fixture) {
 	f.begin()
 	for _, cursor := range []events.Cursor{"nonsense", "-3", "99999999"} {

@@ -4,7 +4,7 @@ package archtest
 // own. Examples and internal tools may import everything; cmd/internal holds the parts
 // of the program that are tested by themselves.
 var layers = []string{
-	"examples", "internal", "cmd", "cmd/internal", "steer", "web", "batch/cases", "batch", "batch/internal/files", "runner", "facilitator", "specialists", "internal/handoff", "team", "internal/loop", "agent",
+	"examples", "internal", "cmd", "cmd/internal", "steer", "web", "webhook", "batch/cases", "batch", "batch/internal/files", "runner", "facilitator", "specialists", "internal/handoff", "team", "internal/loop", "agent",
 	"llm/endpoint", "internal/sim", "llm", "thread", "conversation", "board", "document", "internal/quote", "prices", "events", "internal/chars",
 	"internal/filelock", "internal/outside", "internal/structschema",
 }
@@ -23,6 +23,8 @@ var onlyImports = map[string][]string{
 	// A replayed file drives the same page as a live run, so the page must not see
 	// more than the folds.
 	"web": {"conversation", "thread", "board", "document", "events"},
+	// Receivers are told what the log has, and nothing else.
+	"webhook": {"events"},
 }
 
 // vendors are the dependencies that few may import, so that they can be
@@ -44,7 +46,7 @@ var vendors = []struct {
 	{"github.com/yuin/goldmark", []string{"cmd"}, "the terminal belongs to cmd and its views"},
 	{"github.com/gorilla/websocket", []string{"web"}, "HTTP is served in one place"},
 	{"github.com/danielgtaylor/huma", []string{"web"}, "HTTP is served in one place"},
-	{"github.com/prometheus/client_golang", []string{"web"}, "metrics are served in one place"},
+	{"github.com/prometheus/client_golang", []string{"web", "webhook"}, "metrics are for those who serve"},
 	{"github.com/evanw/esbuild", []string{"internal"}, "the page is built before, not by, the program"},
 	{"github.com/stretchr/testify", []string{"events/eventstest", "llm/llmtest", "llm/wire/wiretest", "internal"}, "it belongs to tests"},
 	{"pgregory.net/rapid", []string{"events/eventstest", "internal"}, "it belongs to tests"},

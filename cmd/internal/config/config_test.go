@@ -14,8 +14,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/convene-run/convene/cmd/internal/config"
+	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/prices"
+	"github.com/convene-run/convene/webhook"
 )
 
 // place is a home with a project in it, which is the working directory.
@@ -153,6 +155,7 @@ func TestMistakes(t *testing.T) {
 		"a limit of nothing": {"providers:\n  acme:\n    limits:\n      rpm: 0\n      tpm: 1.5\n      max_in_flight: many\n", []string{"4:12: rpm must be above 0", "5:12", "whole number", "6:22", "a number, not text"}},
 		"the simulated one":  {"providers: {sim: {api: chat}}\n", []string{"sim is the simulated model"}},
 		"a provider's name":  {"providers: {My Own: {}}\n", []string{"the name of a provider has"}},
+		"a webhook's kind":   {"webhooks:\n  - {url: https://hooks.example, secret_env: A, kinds: [handoff]}\n", []string{`no events of the kind "handoff"; those that there are: agent_finished`}},
 		"a unit":             {"prices:\n  unit: eur_per_token\n", []string{`2:9: unit "eur_per_token" is not known; prices are in usd_per_million_tokens`}},
 		"prices":             {"prices:\n  models:\n    a/b: {input: 1, output: 2}\n    c/d: {input: 1}\n    e/f: {inptu: 1}\n    g/h: {input: -1, output: 1}\n", []string{`config.yaml:4:5: model "c/d": a price needs both`, `config.yaml:5:5: model "e/f"`, "inptu", `config.yaml:6:5: model "g/h"`, "negative"}},
 		"no YAML":            {"model: [\n", []string{"config.yaml:1", "not valid YAML"}},
@@ -206,6 +209,40 @@ func TestWhatIsShownHoldsNoSecret(t *testing.T) {
 	require.Equal(t, map[string]string{
 		"providers.a.base_url": "https://a.example/v1", "providers.a.key_command": "echo …", "providers.b.base_url": "https://${HOST}/v1",
 	}, shown)
+}
+
+// Webhooks come with their secrets; a project's only once it is trusted.
+func TestWebhooks(t *testing.T) {
+	p := newPlace(t)
+	p.write(p.userFile, `webhooks:
+  - {url: "https://hooks.example/secret-path", secret_env: HOOK, kinds: [phase_changed], tenants: [a]}
+  - {url: "http://127.0.0.1:9/x", secret_command: echo one two, private_host: 127.0.0.1}
+`)
+	p.write(p.projFile, "webhooks: [{url: https://project.example, secret_env: HOOK}]\n")
+	env := func(name string) string { return map[string]string{"HOOK": "three"}[name] }
+	c := p.load()
+	p.write(p.userFile, "webhooks:\n  - url: http://hooks.example\n    secret_env: whsec_abc=\n  - url: https://hooks.example\n")
+	_, err := loadErr(p)
+	for _, says := range []string{"2:10: url begins with http://", "3:17: secret_env is the name", "4:5: a webhook has either secret_env"} {
+		require.ErrorContains(t, err, says)
+	}
+	require.NotContains(t, err.Error(), "whsec_abc")
+	require.Contains(t, strings.Join(c.Notices, "\n"), "webhooks[0].url")
+	hooks, err := c.Webhooks(t.Context(), env)
+	require.NoError(t, err)
+	require.Equal(t, []webhook.Receiver{
+		{URL: "https://hooks.example/secret-path", Secrets: []string{"three"}, Kinds: []events.Kind{events.KindPhaseChanged}, Tenants: []events.TenantID{"a"}},
+		{URL: "http://127.0.0.1:9/x", Secrets: []string{"one", "two"}, PrivateHost: "127.0.0.1"},
+	}, hooks)
+	require.Equal(t, "https://hooks.example/…", values(c)["webhooks[0].url"])
+	require.Equal(t, "echo …", values(c)["webhooks[1].secret_command"])
+	_, err = c.Webhooks(t.Context(), none)
+	require.ErrorContains(t, err, "webhooks[0].secret_env in "+p.userFile+": the variable HOOK is not set")
+	p.write(p.userFile, "webhooks: [{url: https://project.example, secret_env: OTHER}]\n")
+	require.NoError(t, c.Trust())
+	hooks, err = p.load().Webhooks(t.Context(), env)
+	require.NoError(t, err)
+	require.Equal(t, []webhook.Receiver{{URL: "https://project.example", Secrets: []string{"three"}}}, hooks, "the project's comes before the user's")
 }
 
 func TestCommandsThatPrintNoKey(t *testing.T) {
@@ -295,6 +332,11 @@ func TestTheSchemaAgreesWithTheReader(t *testing.T) {
 		"model: sim\nstore: x.db\nenv_file: .env\n":                                                                             true,
 		"prices: {models: {a: {rates: [{input: 1, output: 2.5, above: 3, tier: flex, from: 2026-09-01}]}}}":                     true,
 		"prices: {models: {a: {also: [b], window: 5, input: 0.1, output: 1, cache_write_1h: 2}}, unit: usd_per_million_tokens}": true,
+		"webhooks: [{url: https://h.example/x, secret_env: A, kinds: [phase_changed], tenants: [a]}]":                           true,
+		"webhooks: [{url: http://h, secret_command: a b, private_host: h}]":                                                     true,
+		"webhooks: [{secret_env: A}]":                             false,
+		"webhooks: [{url: ftp://h, secret_env: A}]":               false,
+		"webhooks: [{url: https://h, secret_env: A, kinds: [x]}]": false,
 		"modell: sim":                                          false,
 		"providers: {sim: {api: chat}}":                        false,
 		"providers: {A b: {api: chat}}":                        false,

@@ -22,6 +22,7 @@ type content struct {
 	Store     string              `json:"store,omitempty" jsonschema:"File that keeps the runs. A relative path begins at the project, or at the folder of the user's file. A project's counts once it is trusted."`
 	EnvFile   string              `json:"env_file,omitempty" jsonschema:"File of lines NAME=VALUE, such as .env, for variables that the environment lacks. A relative path begins as that of store does. No such file is read unless it is named here. A project's counts once it is trusted, with what the file holds."`
 	Providers map[string]provider `json:"providers,omitempty" jsonschema:"Providers by the name that stands before the slash of a model: those that convene knows, and others."`
+	Webhooks  []webhookEntry      `json:"webhooks,omitempty" jsonschema:"Addresses that convene serve tells of events, signed as standardwebhooks.com describes. A project's count once it is trusted."`
 	Prices    *priceTable         `json:"prices,omitempty" jsonschema:"What models cost, as a file of --prices has it, so that --max-cost bounds them. Those of a project that is not trusted count only for models without a known price."`
 }
 
@@ -64,6 +65,9 @@ func parse(name string, src []byte) (content, error) {
 	for _, name := range slices.Sorted(maps.Keys(c.Providers)) {
 		p := c.Providers[name]
 		p.check(file, "providers."+name, name)
+	}
+	for i := range c.Webhooks {
+		c.Webhooks[i].check(file, fmt.Sprintf("webhooks[%d]", i))
 	}
 	if c.Prices != nil {
 		c.Prices.check(file)
@@ -140,6 +144,9 @@ func (c *content) values() map[string]string {
 			}
 		}
 	}
+	for i, w := range c.Webhooks {
+		w.values(fmt.Sprintf("webhooks[%d].", i), all)
+	}
 	if c.Prices != nil {
 		for name, model := range c.Prices.Models {
 			all["prices.models."+name] = string(model)
@@ -149,16 +156,17 @@ func (c *content) values() map[string]string {
 	return all
 }
 
-// dangerous reports whether a key could run a command, collect a key or write elsewhere.
+// dangerous reports whether a key could run a command, collect a key, or write or tell
+// elsewhere.
 func dangerous(key string) bool {
 	last := key[strings.LastIndexByte(key, '.')+1:]
-	return key == "store" || key == "env_file" ||
+	return key == "store" || key == "env_file" || strings.HasPrefix(key, "webhooks[") ||
 		strings.HasPrefix(key, "providers.") && (last == "base_url" || last == "key_env" || last == "key_command")
 }
 
 // harmless is the file without what is dangerous.
 func (c content) harmless() content {
-	c.Store, c.EnvFile = "", ""
+	c.Store, c.EnvFile, c.Webhooks = "", "", nil
 	c.Providers = maps.Clone(c.Providers)
 	for name, p := range c.Providers {
 		p.BaseURL, p.KeyEnv, p.KeyCommand = "", "", ""

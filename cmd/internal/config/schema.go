@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/llm/endpoint"
 	"github.com/convene-run/convene/prices"
 )
@@ -38,6 +39,12 @@ func JSONSchema() []byte {
 	for _, limit := range p["limits"].Properties {
 		limit.Minimum = new(1.0)
 	}
+	hook := schema.Properties["webhooks"].Items
+	hook.Properties["url"].Pattern = `^https?://.`
+	hook.Properties["secret_env"].Pattern = variableName.String()
+	for _, kind := range events.Kinds() {
+		hook.Properties["kinds"].Items.Enum = append(hook.Properties["kinds"].Items.Enum, string(kind))
+	}
 	schema.Properties["prices"].Properties["unit"].Enum = []any{prices.Unit}
 	text, err := json.MarshalIndent(schema, "", "  ")
 	if err != nil {
@@ -57,6 +64,7 @@ func withoutNull(s *jsonschema.Schema) {
 		s.Type, s.Types = s.Types[0], nil
 	}
 	withoutNull(s.AdditionalProperties)
+	withoutNull(s.Items)
 	for _, property := range s.Properties {
 		withoutNull(property)
 	}

@@ -58,7 +58,9 @@ func (f *file) shown(key, value string) string {
 		return value
 	case last == "base_url":
 		return ShownURL(value)
-	case last == "key_command":
+	case last == "url":
+		return shownHost(value)
+	case last == "key_command", last == "secret_command":
 		return strings.Fields(value)[0] + " …" // the rest may hold a key
 	}
 	return value
@@ -81,6 +83,15 @@ func ShownURL(base string) string {
 		return address.String()
 	}
 	return shown
+}
+
+// shownHost is an address without its path, which may be secret.
+func shownHost(address string) string {
+	parsed, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return parsed.Scheme + "://" + parsed.Host + "/…"
 }
 
 // Files tells of both files; of the project's only where there is one, and else where it
@@ -114,8 +125,11 @@ func (c *Config) Trusting() []Value {
 	for _, key := range slices.Sorted(maps.Keys(said)) {
 		if dangerous(key) {
 			value := said[key]
-			if strings.HasSuffix(key, ".base_url") {
+			switch {
+			case strings.HasSuffix(key, ".base_url"):
 				value = ShownURL(value)
+			case strings.HasSuffix(key, ".url"):
+				value = shownHost(value)
 			}
 			values = append(values, Value{Key: key, Value: value, From: c.project.path})
 		}
