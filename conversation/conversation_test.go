@@ -2,6 +2,7 @@ package conversation_test
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -199,22 +200,48 @@ func TestContradictions(t *testing.T) {
 	require.Error(t, pending.state.Apply(events.Envelope{Data: events.HandoffReturned{HandoffID: "h1", CompletionStatus: "completed"}}))
 }
 
-// Over any sequence of decisions there is one session at most that is active, it is the
-// one that messages go to, what is over stays as it is, and the log gives the state back.
+// Over any sequence of decisions, under any policy, there is one session at most that is
+// active, it is the one that messages go to, others wait only where the policy queues and
+// never while nobody has the conversation, what is over stays as it is unless it is resumed,
+// and the log gives the state back.
 func TestAnySequenceOfDecisions(t *testing.T) {
 	states := []string{"one", "two", "three"}
-	router := conversation.NewRouter(conversation.Routing{Agents: []events.AgentID{"skills", "billing"}, Triggers: []conversation.Trigger{{Phrase: "create skill", Target: "skills"}}})
+	agents := []events.AgentID{"skills", "billing", "nobody"}
+	router := conversation.NewRouter(conversation.Routing{Agents: agents[:2], Triggers: []conversation.Trigger{{Phrase: "create skill", Target: "skills"}}})
 	rapid.Check(t, func(t *rapid.T) {
 		var f fold
+		policy, down := targets, map[events.AgentID]bool{}
+		policy.Queue = rapid.Bool().Draw(t, "queue")
+		policy.Targets = slices.Clone(targets.Targets)
+		policy.Targets[0].Yields = rapid.Bool().Draw(t, "yields")
+		policy.Caller.Grants = rapid.SampledFrom([]conversation.Grants{nil, {}, {conversation.PermissionInitiate}}).Draw(t, "grants")
+		policy.Available = func(id events.AgentID) error {
+			if down[id] {
+				return errors.New("down")
+			}
+			return nil
+		}
+		now := func() time.Time { return time.Unix(int64(len(f.log)), 0).UTC() }
 		over := map[events.HandoffID]conversation.Session{}
 		t.Repeat(map[string]func(*rapid.T){
 			"request": func(t *rapid.T) {
-				target := rapid.SampledFrom([]events.AgentID{"skills", "billing", "nobody"}).Draw(t, "target")
-				free := f.state.Active() == nil && target != "nobody"
-				f.apply(t, conversation.Request(&f.state, targets, to(target))...)
+				before := f.state.Active()
+				h := to(rapid.SampledFrom(agents).Draw(t, "target"))
+				h.DropState = rapid.Bool().Draw(t, "drop")
+				if before != nil && rapid.Bool().Draw(t, "handed on") {
+					h.Source = before.Request.Target
+				}
+				f.apply(t, conversation.Request(&f.state, policy, h)...)
 				last := f.state.Sessions[len(f.state.Sessions)-1]
-				require.Equal(t, free, f.state.Active() == last)
+				require.Equal(t, last == f.state.Active(), last.Held)
+				if last.Status == conversation.StatusError {
+					require.Same(t, before, f.state.Active(), "a request that is rejected takes nothing away")
+				}
+				if h.Target == "nobody" || down[h.Target] || !policy.Caller.Grants.Allow(conversation.PermissionInitiate) {
+					require.Equal(t, conversation.StatusError, last.Status)
+				}
 			},
+			"outage": func(t *rapid.T) { id := rapid.SampledFrom(agents[:2]).Draw(t, "id"); down[id] = !down[id] },
 			"exit": func(t *rapid.T) {
 				if exit, err := conversation.Exit(&f.state, "ann"); err == nil {
 					f.apply(t, exit)
@@ -227,7 +254,30 @@ func TestAnySequenceOfDecisions(t *testing.T) {
 				how := rapid.SampledFrom([]events.CompletionStatus{events.CompletionCompleted, events.CompletionCancelled, events.CompletionError}).Draw(t, "how")
 				if returned, err := conversation.Return(&f.state, how, "so", nil); err == nil {
 					f.apply(t, returned)
+					f.apply(t, conversation.Next(&f.state, policy)...)
 				}
+			},
+			"expire": func(t *rapid.T) {
+				later := now().Add(rapid.SampledFrom([]time.Duration{0, 2 * time.Hour}).Draw(t, "later"))
+				if returned, expired := conversation.Expire(&f.state, policy, later); expired {
+					require.Equal(t, events.AgentID("skills"), f.state.Active().Request.Target, "billing may be idle for ever")
+					f.apply(t, returned)
+					f.apply(t, conversation.Next(&f.state, policy)...)
+				}
+			},
+			"resume": func(t *rapid.T) {
+				id := rapid.SampledFrom([]events.HandoffID{"h1", "h2", "h3"}).Draw(t, "id")
+				before := f.state.Session(id)
+				resumed, rejected := conversation.Resume(&f.state, policy, id, "goes on", now())
+				if rejected != nil {
+					return
+				}
+				require.True(t, before.Held && before.Request.PreserveState && before.Status != conversation.StatusCompleted)
+				workflow := before.Workflow
+				delete(over, id)
+				f.apply(t, resumed)
+				require.Same(t, before, f.state.Active())
+				require.Equal(t, workflow, before.Workflow)
 			},
 			"move": func(t *rapid.T) {
 				if moved, err := conversation.Move(&f.state, states, rapid.SampledFrom(states).Draw(t, "to"), nil); err == nil {
@@ -243,11 +293,16 @@ func TestAnySequenceOfDecisions(t *testing.T) {
 				}
 			},
 			"": func(t *rapid.T) {
-				open := slices.DeleteFunc(slices.Clone(f.state.Sessions), func(s *conversation.Session) bool { return s.Status.Over() })
+				open := slices.DeleteFunc(slices.Clone(f.state.Sessions), func(s *conversation.Session) bool {
+					return s.Status.Over() || s.Status == conversation.StatusPending
+				})
+				pending := f.state.Pending()
 				if active := f.state.Active(); active != nil {
 					require.Equal(t, []*conversation.Session{active}, open)
+					require.True(t, policy.Queue && len(pending) <= conversation.MaxPending || len(pending) == 0)
 				} else {
 					require.Empty(t, open)
+					require.Empty(t, pending)
 				}
 				for _, s := range f.state.Sessions {
 					if before, ended := over[s.ID]; ended {
@@ -264,4 +319,26 @@ func TestAnySequenceOfDecisions(t *testing.T) {
 			},
 		})
 	})
+}
+
+// Proves R31: the bounds of the fields that a handoff may have besides.
+func TestBoundsOfWhatElseAHandoffSays(t *testing.T) {
+	edge := to("skills")
+	edge.NextPhase, edge.ChannelEscalation, edge.Metadata = events.Phase(strings.Repeat("ü", 255)), events.ChannelSMS, json.RawMessage(`{"a":1}`)
+	edge.UserID, edge.Target = strings.Repeat("u", 255), events.AgentID(strings.Repeat("a", 255))
+	require.NoError(t, edge.Check())
+	for says, change := range map[string]func(*conversation.Handoff){
+		"the target is empty; name who takes over":                         func(h *conversation.Handoff) { h.Target = "" },
+		"the target has 256 characters; at most 255 are allowed":           func(h *conversation.Handoff) { h.Target += "a" },
+		"the user id has 256 characters; at most 255 are allowed":          func(h *conversation.Handoff) { h.UserID += "u" },
+		"the next phase has 256 characters; at most 255 are allowed":       func(h *conversation.Handoff) { h.NextPhase += "u" },
+		`there is no channel "pigeon"; choose same, voice, email or sms`:   func(h *conversation.Handoff) { h.ChannelEscalation = "pigeon" },
+		"the metadata is not a JSON object":                                func(h *conversation.Handoff) { h.Metadata = json.RawMessage(`[]`) },
+		"the metadata has 8193 bytes; at most 8192 are passed on":          func(h *conversation.Handoff) { h.Metadata = make(json.RawMessage, 8193) },
+		"the reason is empty; say in a sentence why the target takes over": func(h *conversation.Handoff) { h.Reason = " " },
+	} {
+		over := edge
+		change(&over)
+		require.EqualError(t, over.Check(), says)
+	}
 }

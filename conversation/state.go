@@ -150,6 +150,8 @@ func (s *State) Apply(env events.Envelope) error {
 		return s.resume(env, e)
 	case events.WorkflowStateChanged:
 		return s.step(env, e)
+	case events.PermissionDenied:
+		return nil // nothing was done
 	case events.PhaseChanged:
 		return s.phase(env, e)
 	case events.TransitionRolledBack:

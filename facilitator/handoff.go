@@ -42,7 +42,7 @@ func TellRefused(tx *thread.Tx, refused *conversation.RejectedError) {
 // TellExpired tells the facilitator that the user's message found a session closed that was
 // idle for too long.
 func TellExpired(tx *thread.Tx, desk *handoff.Desk, session *conversation.Session) {
-	tell(tx, thread.ToldReturned, fmt.Sprintf("%s\n%s Its state is kept. %s", quote.After("The session with "+string(session.Request.Target)+" was closed:", session.Result),
+	tell(tx, thread.ToldReturned, fmt.Sprintf("%s\n%s %s", quote.After("The session with "+string(session.Request.Target)+" was closed:", session.Result),
 		handoff.Describe(session), resuming(desk, tx, session)))
 }
 

@@ -422,7 +422,7 @@ func (m *thinker) wants(req llm.Request) bool {
 func TestConversationSurvivesDeathAtEveryAppend(t *testing.T) {
 	for _, want := range [][]string{
 		{"skill, please → alpha: Next?", "more → alpha: Next?", "done → facilitator: Facilitator here."},
-		{"create skill → alpha: Next?", "cancel → facilitator: Facilitator here."},
+		{"create skill → alpha: Next?", "cancel → facilitator: Facilitator here.", "create skill → alpha: Next?"}, // which resumes
 	} {
 		var messages []string
 		for _, exchange := range want {
