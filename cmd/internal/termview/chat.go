@@ -34,7 +34,7 @@ func Said(m thread.Message, theme Theme, width int) []string {
 	var lines []string
 	switch m.Role {
 	case thread.RoleNotice:
-		lines = Notice(signNotice+" "+Line(m.Content), theme, width)
+		lines = Notice(Line(m.Content), theme, width)
 	case events.RoleUser:
 		lines = behind(Badge(m, theme)+" ", Text(m.Content), width)
 	default:
@@ -50,7 +50,7 @@ func Said(m thread.Message, theme Theme, width int) []string {
 func PlainSaid(m thread.Message) string {
 	text := strings.TrimRight(Text(m.Content), "\n")
 	if m.Role == thread.RoleNotice {
-		return signNotice + " " + text + "\n\n"
+		return Line(text) + "\n"
 	}
 	for i, choice := range m.Choices {
 		text += fmt.Sprintf("\n%d. %s", i+1, Line(choice))
@@ -91,9 +91,9 @@ func Notice(text string, theme Theme, width int) []string {
 	return lines
 }
 
-// ChatNotices tells in a conversation what an event means for its user, beside what is
-// said: who has the floor, which step begins, what went wrong. The run is the fold with the
-// event applied, nil before the thread's first.
+// ChatNotices tells in a conversation what an event means for its user, beside the messages,
+// which tell who has the floor: which step begins, what went wrong. The run is the fold with
+// the event applied, nil before the thread's first.
 func ChatNotices(run *thread.Run, env events.Envelope) []string {
 	if run == nil {
 		return nil
@@ -117,28 +117,11 @@ func ChatNotices(run *thread.Run, env events.Envelope) []string {
 		return []string{Plural(len(e.Tasks), "task") + " planned: " + Clip(strings.Join(workers(run, e), ", "), narratedCells)}
 	case events.WorkflowFinished:
 		return finishedNotices(run, e)
-	case events.HandoffAccepted:
-		return noticeOr(e.Notice, run, env)
-	case events.HandoffRejected:
-		return noticeOr(e.Notice, run, env)
-	case events.HandoffReturned:
-		return noticeOr(e.Notice, run, env)
-	case events.HandoffResumed:
-		return noticeOr(e.Notice, run, env)
-	case events.OutageBegan, events.OutageEnded, events.PhaseChanged, events.TransitionRolledBack, events.PermissionDenied,
+	case events.OutageBegan, events.OutageEnded, events.TransitionRolledBack, events.PermissionDenied,
 		events.Warning, events.LimitReached, events.Error:
 		return Narrate(run, env)
 	}
 	return nil
-}
-
-// noticeOr gives the sentence that the user is shown, or what the event says to those who
-// watch where its log has none.
-func noticeOr(sentence string, run *thread.Run, env events.Envelope) []string {
-	if strings.TrimSpace(sentence) == "" {
-		return Narrate(run, env)
-	}
-	return []string{Line(sentence)}
 }
 
 // stepName is a step as people read it: "gathering_requirements" is one of a team file.
