@@ -325,7 +325,7 @@ const welcomed = 6
 // welcome shows where a conversation stands that is gone on with.
 func (c *chat) welcome() error {
 	c.shown = c.thread.Seq
-	if c.view.patient() {
+	if c.view.patient() && !c.desk {
 		return nil
 	}
 	if c.thread.Seq == 0 {

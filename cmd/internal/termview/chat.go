@@ -19,6 +19,10 @@ func Badge(m thread.Message, theme Theme) string {
 		return theme.strong(Line(m.UserID) + " " + badgeSign)
 	case m.Role == events.RoleUser:
 		return theme.strong("You " + badgeSign)
+	case m.Agent == thread.HumanAgent && m.UserID != "":
+		return AgentBadge(m.UserID, theme)
+	case m.Agent == thread.HumanAgent:
+		return AgentBadge(person, theme)
 	}
 	return AgentBadge(m.DisplayName, theme)
 }
@@ -158,6 +162,9 @@ func finishedNotices(run *thread.Run, e events.WorkflowFinished) []string {
 // Where says where a conversation stands: who has it, and in which step.
 func Where(c thread.Context) string {
 	words := Line(c.DisplayName)
+	if c.Agent == events.HumanID && words == string(events.HumanID) {
+		words = person
+	}
 	if c.Workflow != nil {
 		words += fmt.Sprintf(" · step %d of %d: %s", c.Workflow.Step, c.Workflow.Steps, stepName(c.Workflow.State))
 	}

@@ -85,5 +85,11 @@ func DisplayName(run *thread.Run, id events.AgentID) string {
 			return card.DisplayName
 		}
 	}
+	if id == events.HumanID {
+		return person
+	}
 	return string(id)
 }
+
+// person is the name of whoever answers in an agent's place.
+const person = "A person"

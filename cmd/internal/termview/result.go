@@ -73,7 +73,11 @@ func questionLines(run *thread.Run, width int) (lines []string) {
 		return nil
 	}
 	for _, input := range run.Inputs() {
-		if input.Answer == nil {
+		switch {
+		case input.Answer != nil:
+		case input.For == events.InputHuman:
+			lines = append(lines, wrapIndented("  a person is to answer: "+Line(input.Question), width)...)
+		default:
 			lines = append(lines, wrapIndented(fmt.Sprintf("  %s asks: %s", Line(DisplayName(run, input.Agent)), Line(input.Question)), width)...)
 			lines = append(lines, Choices(input.Choices, width)...)
 		}
