@@ -149,7 +149,10 @@ func (s *sending) try(ctx context.Context) (Receipt, error) {
 // receiptOf says where a message of the thread stands.
 func receiptOf(th *thread.Thread, m *thread.Sent) Receipt {
 	receipt := Receipt{Message: m.MessageID, Delivery: m.Delivery, Place: th.Place(m.MessageID)}
-	if receipt.Delivery == "" {
+	switch {
+	case receipt.Place > 0:
+		receipt.Delivery = events.DeliveryQueue
+	case receipt.Delivery == "":
 		receipt.Delivery = events.DeliveryStart // of before there were others
 	}
 	if m.Run != nil && receipt.Place == 0 {
