@@ -52,6 +52,10 @@ type Config struct {
 	RowTimeout time.Duration
 	// Timeout stops the batch, to be resumed. Defaults to none.
 	Timeout time.Duration
+	// OnInput says what becomes of a row whose run asks a person for something. Defaults to
+	// [runner.ParkOnInput]: the row has no output until somebody has answered in its thread
+	// and the batch is run again.
+	OnInput runner.OnInput
 	// MaxWait is how long a row waits for an endpoint that cannot be used, before its run is
 	// parked; no other row of that endpoint is then begun. Defaults to [runner.Forever].
 	MaxWait time.Duration
