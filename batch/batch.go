@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/convene-run/convene/events"
@@ -91,6 +92,9 @@ type Batch struct {
 	journal *journal
 	// attempt counts the retries of failed rows.
 	attempt int
+
+	// asking counts the rows that wait for a person.
+	asking atomic.Int64
 
 	mu       sync.Mutex // guards what follows
 	begun    time.Time
@@ -227,6 +231,10 @@ func (b *Batch) work(ctx context.Context, rows iter.Seq2[Row, error], sink Sink)
 	telling.Wait()
 	report := b.Report()
 	report.Suspended = w.suspended
+	if n := b.asking.Load(); n > 0 && report.Stop == nil {
+		report.Stop = &StopReason{Kind: StopInput, Message: fmt.Sprintf(
+			"%d of the rows left ask a person for something: answer in their threads, or decide with --on-input, then run the batch again", n)}
+	}
 	return report, errors.Join(err, w.broken)
 }
 

@@ -38,6 +38,8 @@ func TestRowsThatAskForInput(t *testing.T) {
 	report, outputs := run(batch.Config{Identity: identity})
 	require.Equal(t, 1, report.Suspended)
 	require.Empty(t, outputs)
+	require.Equal(t, batch.StopInput, report.Stop.Kind)
+	require.Contains(t, report.Stop.Message, "1 of the rows left ask a person")
 	parked, err := log.Runs(t.Context(), events.RunQuery{Status: []events.Status{events.StatusAwaitingInput}})
 	require.NoError(t, err)
 	require.Len(t, parked, 1)

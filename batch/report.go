@@ -70,6 +70,7 @@ const (
 	StopBudget      StopKind = "budget"
 	StopTimeout     StopKind = "timeout"
 	StopEndpoint    StopKind = "endpoint" // one could not be used, and rows were parked
+	StopInput       StopKind = "input"    // rows wait for a person; all others have ended
 	StopBroken      StopKind = "broken"   // input, output or store failed
 )
 

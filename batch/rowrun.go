@@ -37,6 +37,9 @@ func (b *Batch) run(ctx context.Context, row *Row) (*Output, error) {
 	}
 	if errors.Is(err, events.ErrFenced) || err == nil && !result.Status.Over() {
 		b.leaveUnfinished(row, spent{result.Usage, result.CostUSD, result.ModelCalls})
+		if result.Status == events.StatusAwaitingInput {
+			b.asking.Add(1)
+		}
 		return nil, nil // another process has it now, or it was parked
 	}
 	if err != nil {

@@ -36,6 +36,7 @@ type batchFlags struct {
 	time        time.Duration
 	traffic     trafficFlags
 	maxWait     maxWait
+	onInput     onInput
 	watch       watchFlags
 	// store is the one that is used, as a whole path.
 	store string
@@ -60,8 +61,8 @@ repeated.
 
 Exit codes: 0 all rows completed, 1 the batch could not continue, 2 wrong usage, input
 or configuration, found before the first call, 3 done, with failed or degraded rows,
-4 stopped by a limit on tokens, cost or time, 6 rows were parked because an endpoint was
-unavailable, 130 interrupted.
+4 stopped by a limit on tokens, cost or time, 5 rows ask a person for something and wait,
+6 rows were parked because an endpoint was unavailable, 130 interrupted.
 
 When an endpoint is unavailable, its rows wait for it, indefinitely unless --max-wait is
 set, while rows of other endpoints continue. ^C lets calls in flight finish and parks
@@ -94,6 +95,7 @@ their runs; a second ^C exits at once. Either way the same command continues the
 	flags.DurationVar(&f.time, "batch-timeout", 0, "stop after this time; the same command continues")
 	a.flags.limits.register(flags)
 	f.maxWait.register(flags, noMaxWait)
+	f.onInput.register(c, "park")
 	flags.BoolVar(&f.files.Unordered, "unordered", false, "write output rows as they finish, not in the order of IN")
 	flags.IntVar(&f.files.Limit, "limit", 0, "process only the first N rows")
 	flags.IntVar(&f.files.Sample, "sample", 0, "process only N rows, spread evenly over IN; the same ones every time")
@@ -191,7 +193,8 @@ func (f *batchFlags) config(r *runner.Runner, t *team.Team, limiters func() []ll
 	failures, err := batch.ParseMaxFailures(f.maxFailures)
 	return batch.Config{
 		Runner: r, Team: t, Model: f.model, Solo: f.solo, Concurrency: f.concurrency, MaxFailures: failures,
-		MaxCostUSD: f.costUSD, MaxTokens: f.tokens, RowTimeout: f.rowTime, Timeout: f.time, MaxWait: time.Duration(f.maxWait), Limiters: limiters,
+		MaxCostUSD: f.costUSD, MaxTokens: f.tokens, RowTimeout: f.rowTime, Timeout: f.time, MaxWait: time.Duration(f.maxWait), OnInput: runner.OnInput(f.onInput),
+		Limiters: limiters,
 	}, err
 }
 

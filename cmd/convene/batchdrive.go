@@ -129,6 +129,8 @@ func batchCode(report batch.Report, err error, interrupted bool) int {
 		return exitFailed
 	case stop != nil && report.Left != 0 && stop.Kind == batch.StopEndpoint:
 		return exitAway
+	case stop != nil && report.Left != 0 && stop.Kind == batch.StopInput:
+		return exitInput
 	case stop != nil && report.Left != 0 && (stop.Kind == batch.StopBudget || stop.Kind == batch.StopTimeout):
 		return exitBudget
 	case stop != nil && report.Left != 0:

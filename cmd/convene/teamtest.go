@@ -89,6 +89,7 @@ func (a *app) teamTest(c *cobra.Command, teamFile, casesFile string, f *teamTest
 	b, err := batch.New(batch.Config{
 		Runner: r, Team: t, Model: f.model, Concurrency: f.concurrency, Total: len(cases), Input: casesFile,
 		MaxWait: runner.DefaultMaxWait, // somebody waits for the verdict
+		OnInput: runner.FailOnInput,    // and nobody answers for a case
 	})
 	if err != nil {
 		return usage(err)
