@@ -14,13 +14,15 @@ var (
 	handedContext = regexp.MustCompile(`(?s)^\[Context from previous agent \(([^)]*)\)\]:\s*(.*)`)
 	// phaseNote is what the engine tells a specialist whose phase begins, or begins again.
 	phaseNote = regexp.MustCompile(`^(?:Your phase begins now|.{1,300} could not take over, so you have the conversation again)\b`)
+	// resumedNote is what the engine tells a specialist that goes on where it was left.
+	resumedNote = regexp.MustCompile(`^\[You have the conversation with the user again\b`)
 	// unsettled is an answer after which a case is not over.
 	unsettled = regexp.MustCompile(`(?i)^\W*no\b|\b(?:not|still|unsure|unclear|nothing)\b|n[’']t\b`)
 	// leaves and finishes are messages by which the user ends the work with a specialist.
 	leaves   = regexp.MustCompile(`(?i)^\W*(?:never ?mind|stop|forget it|leave it|quit|no thanks|i(?:'ve| have) changed my mind)\b`)
 	finishes = regexp.MustCompile(`(?i)^\W*(?:that(?:'s| is) (?:all|it)|i(?:'m| am) done|nothing else|thanks?,? that(?:'s| is) all)\b`)
 	// resumes is a message that takes up an unfinished work and answers nothing.
-	resumes = regexp.MustCompile(`(?i)^\W*(?:yes,? |ok(?:ay)?,? )?(?:please )?(?:continue|go on|resume|carry on|where were we)\b`)
+	resumes = regexp.MustCompile(`(?i)^\W*(?:(?:yes|ok(?:ay)?|sure|please|let[’']?s|let us)[, ]+)*(?:continue|go on|resume|carry on|pick up|where were we)\b`)
 	// consents is an answer that adds nothing.
 	consents = regexp.MustCompile(`(?i)^\W*(?:(?:yes|no|ok(?:ay)?|sure|fine|good|great|perfect|right|it does|go ahead|finish it|please|thanks?|thank you|nothing|looks? (?:right|good|fine)|that(?:'s| is) (?:right|fine|good|all))\W*)+$`)
 	// wantsPerson is a message that asks for a human.
@@ -48,9 +50,10 @@ type session struct {
 	brief, wants string
 	// answers are the user's answers to the specialist's questions so far.
 	answers []string
-	// last is the user's newest message, and aside is set where it answers no question.
-	last  string
-	aside bool
+	// last is the user's newest message, and aside is set where it answers no question;
+	// back is set where the talk has just been taken up again.
+	last        string
+	aside, back bool
 	// state is the step that the history says it has reached, "" before the first.
 	state string
 }
@@ -65,6 +68,7 @@ func (p *part) readSession() *session {
 		case events.RoleUser:
 			s.hear(m.Content, asked)
 		case events.RoleAssistant:
+			s.back = false
 			asked = asked || len(m.ToolCalls) == 0 && m.Content != ""
 			for _, call := range m.ToolCalls {
 				if e := newExchange(0, call); e.name == toolSetState {
@@ -81,11 +85,15 @@ func (s *session) hear(text string, asked bool) {
 		s.brief = strings.TrimSpace(m[2])
 		return
 	}
+	if resumedNote.MatchString(text) {
+		s.back = true
+		return
+	}
 	if nudge.MatchString(text) || restAsked.MatchString(text) || phaseNote.MatchString(text) {
 		return
 	}
 	s.last = strings.TrimSpace(text)
-	s.aside = asked && (strings.HasSuffix(s.last, "?") || resumes.MatchString(s.last))
+	s.aside = asked && (s.back || strings.HasSuffix(s.last, "?") || resumes.MatchString(s.last))
 	switch {
 	case !asked && s.wants == "":
 		s.wants = s.last
@@ -287,7 +295,7 @@ func (s *session) name() string {
 // asideAnswer answers a message that is no answer, and repeats the question.
 func (p *part) asideAnswer(s *session, here step) string {
 	again := p.wording(here)
-	if resumes.MatchString(s.last) {
+	if s.back || resumes.MatchString(s.last) {
 		return "Welcome back. We were at this: “" + clip(s.asked(), 200) + "”.\n\n" + again
 	}
 	return "A good question, to which a simulated model has no answer of its own. You can leave at any time: send “cancel”, and what you said is kept.\n\nTo go on: " + lowerFirst(again)
@@ -297,11 +305,11 @@ func (p *part) asideAnswer(s *session, here step) string {
 // did.
 func (p *part) callPerson(s *session) bool {
 	targets := p.schema(toolHandOver).Properties["target"].enumOf()
-	if !slices.Contains(targets, "human") || p.has(toolHandOver) {
+	if !slices.Contains(targets, human) || p.has(toolHandOver) {
 		return false
 	}
 	args := p.requiredArguments(toolHandOver)
-	args["target"], args["reason"] = "human", "the user asks for a person"
+	args["target"], args["reason"] = human, "the user asks for a person"
 	args["summary"] = p.outcome(s)
 	p.reply.Text = "I'll get a person for you."
 	p.call(toolHandOver, args)

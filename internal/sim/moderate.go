@@ -13,6 +13,14 @@ var (
 	// returned is what the facilitator is told when a specialist gives the conversation
 	// back, with how that ended.
 	returned = regexp.MustCompile(`(?i)(\S+) gives the conversation back \((\w+)\):[ \t]*(.*)`)
+	// handoffNote is what the engine tells the facilitator of handoffs, in place of the user.
+	handoffNote = regexp.MustCompile(`(?m)\A(?:\S+ gives the conversation back \(\w+\):|The conversation could not be handed over to |This was refused:|The session with .{1,300} was closed:|The user's message asks for |Session \w+ with .{1,300} was left\b)`)
+	// saved is a session that can be continued, and sentence what the user is to read.
+	saved    = regexp.MustCompile(`Session (\w+) with (\S+) was left\b`)
+	sentence = regexp.MustCompile(`(?m)Say in the user's language:[ \t]*(.+)$`)
+	// continues is a message that takes a saved session up again, anew one that does not.
+	continues = regexp.MustCompile(`(?i)\b(?:continue|resume|go on|carry on|where (?:i|we) (?:left|stopped|were)|pick up)\b|^\W*(?:yes|yes please|sure|ok|okay)\W*$`)
+	anew      = regexp.MustCompile(`(?i)\b(?:anew|from scratch|start over|start again|a new one|fresh)\b`)
 	// made announces what a specialist made, in the line or quoted below it.
 	made = regexp.MustCompile(`(?m)^It made:[ \t]*(.*)`)
 	// target is one whom the conversation can be handed to, in the tool's description.
@@ -33,6 +41,9 @@ var (
 	askMe = regexp.MustCompile(`(?i)\bask (?:me|us)\b`)
 )
 
+// human is the target that is a person.
+const human = "human"
+
 // maxRemarkWords is how long a message that continues an earlier exchange is at most.
 const maxRemarkWords = 14
 
@@ -48,7 +59,7 @@ func (p *part) moderate() bool {
 	}
 	talk := len(p.earlier) > 0 || p.offered(toolHandOver)
 	switch {
-	case p.askUser(), p.handOver():
+	case p.takeUpSaved(), p.askUser(), p.handOver():
 	case talk && greets.MatchString(p.request):
 		p.reply.Text = "Hello! What can I do for you?"
 	case len(p.earlier) > 0 && p.isRemark():
@@ -61,7 +72,7 @@ func (p *part) moderate() bool {
 
 // welcomeBack answers the user when a specialist has just given the conversation back.
 func (p *part) welcomeBack() bool {
-	m := returned.FindStringSubmatch(p.heard)
+	m := returned.FindStringSubmatch(p.notes)
 	if m == nil {
 		return false
 	}
@@ -69,16 +80,62 @@ func (p *part) welcomeBack() bool {
 	switch m[2] {
 	case "completed":
 		p.reply.Text = "That is settled: " + lowerFirst(result)
-		if list := made.FindStringSubmatch(p.heard); list != nil {
+		if list := made.FindStringSubmatch(p.notes); list != nil {
 			p.reply.Text += fmt.Sprintf("\n\nMade along the way: %s.", p.quotedAfter(list[0], list[1]))
 		}
 		p.reply.Text += "\n\nI have the conversation again. What can I do next?"
 	case "cancelled":
-		p.reply.Text = "No problem, I'm back. Let me know if you'd like to continue that later: what you said is kept."
+		p.reply.Text = "No problem, I'm back. " + p.told("What you said is kept.")
 	default:
 		p.reply.Text = "I'm sorry, that could not be finished. " + upperFirst(result) + " Shall I try another way, or help with something else?"
 	}
 	return true
+}
+
+// told gives the sentence that the engine wants the user to read, else another.
+func (p *part) told(otherwise string) string {
+	if m := sentence.FindStringSubmatch(p.notes); m != nil {
+		return strings.TrimSpace(m[1])
+	}
+	return otherwise
+}
+
+// takeUpSaved continues a session that was left where the message wants that, begins anew
+// where it wants that, and says what the engine wants said of one that was refused or can be
+// continued. It reports whether it did one of these.
+func (p *part) takeUpSaved() bool {
+	m := saved.FindStringSubmatch(p.notes + p.refusedHandoff())
+	switch {
+	case m != nil && p.resumable() && continues.MatchString(p.request):
+		p.handTo(m[2], p.request, m[1])
+	case m != nil && p.resumable() && anew.MatchString(p.request):
+		p.handTo(m[2], p.request, "new")
+	case strings.HasPrefix(p.notes, "Session "), p.notes == "" && m == nil:
+		return false // nobody asked for it
+	default:
+		name := "that"
+		if m != nil {
+			name = strings.ReplaceAll(identifier(m[2]), "_", " ")
+		}
+		p.reply.Text = p.told("Would you like to continue with " + name + ", or begin anew?")
+	}
+	return true
+}
+
+// resumable reports whether a saved session can be taken up in this turn.
+func (p *part) resumable() bool {
+	tries, fine := p.tried(toolHandOver, 0)
+	return p.schema(toolHandOver).Properties["resume"] != nil && !fine && tries < maxTries
+}
+
+// refusedHandoff is why the handoff of this job was refused, "" if it was not.
+func (p *part) refusedHandoff() (why string) {
+	for _, e := range p.exchanges {
+		if e.name == toolHandOver && e.valid && e.answered && !e.fine() {
+			why = e.result
+		}
+	}
+	return why
 }
 
 // quotedAfter gives what follows a line's announcement: the rest of that line, or else the
@@ -87,7 +144,7 @@ func (p *part) quotedAfter(line, rest string) string {
 	if rest = strings.TrimSpace(rest); rest != "" {
 		return rest
 	}
-	_, below, _ := strings.Cut(p.heard, line+"\n")
+	_, below, _ := strings.Cut(p.notes, line+"\n")
 	var lines []string
 	for text := range strings.SplitSeq(below, "\n") {
 		text, quoted := strings.CutPrefix(text, quote.Mark)
@@ -102,26 +159,31 @@ func (p *part) quotedAfter(line, rest string) string {
 // handOver hands the conversation to the specialist whose field the message names, once in a
 // job. Where that is refused, the user is told why.
 func (p *part) handOver() bool {
-	for _, e := range p.exchanges {
-		if e.name == toolHandOver && e.valid && e.answered && !e.fine() {
-			p.reply.Text = "I wanted to hand you over, and that is not possible now: " + withoutError(e.result)
-			return true
-		}
+	if why := p.refusedHandoff(); why != "" {
+		p.reply.Text = "I wanted to hand you over, and that is not possible now: " + withoutError(why)
+		return true
 	}
 	if p.has(toolHandOver) || thanks.MatchString(p.request) {
 		return false
 	}
 	who := p.suits(p.request)
+	if wantsPerson.MatchString(p.request) && slices.Contains(p.schema(toolHandOver).Properties["target"].enumOf(), human) {
+		who = human
+	}
 	if who == "" {
 		return false
 	}
-	p.handTo(who, p.request)
+	p.handTo(who, p.request, "")
 	return true
 }
 
-func (p *part) handTo(who, request string) {
+// handTo calls for the handoff; resume is the saved session that goes on, "" for none.
+func (p *part) handTo(who, request, resume string) {
 	args := p.requiredArguments(toolHandOver)
 	args["target"] = who
+	if resume != "" {
+		args["resume"] = resume
+	}
 	args["reason"] = "the request is in the field of " + who
 	args["summary"] = clip("The user writes: "+strings.Join(strings.Fields(request), " "), 1500)
 	p.reply.Text = "I'll connect you with " + strings.ReplaceAll(identifier(who), "_", " ") + "."

@@ -17,8 +17,8 @@ type transcript struct {
 	// after the model's last reply, joined.
 	nudges int
 	last   string
-	// heard is what was said to the model since its last reply, nudges included.
-	heard string
+	// notes are what the engine said of handoffs since the model's last reply.
+	notes string
 	// earlier are the exchanges before the job, in order.
 	earlier []saying
 	// turns counts the model's replies in the job.
@@ -48,7 +48,9 @@ func readTranscript(messages []events.Message) *transcript {
 	open := map[events.CallID]int{}
 	begun, ended, spoken, answer := false, false, false, ""
 	for _, m := range messages {
-		t.listen(m)
+		if t.noted(m) {
+			continue
+		}
 		switch m.Role {
 		case events.RoleSystem:
 			t.system += m.Content + "\n"
@@ -58,7 +60,7 @@ func readTranscript(messages []events.Message) *transcript {
 				if begun {
 					t.earlier = append(t.earlier, saying{t.request, answer})
 				}
-				*t = transcript{system: t.system, request: m.Content, heard: t.heard, earlier: t.earlier}
+				*t = transcript{system: t.system, request: m.Content, notes: t.notes, earlier: t.earlier}
 				clear(open)
 				begun, ended, spoken = true, false, false
 			case !spoken:
@@ -83,14 +85,17 @@ func readTranscript(messages []events.Message) *transcript {
 	return t
 }
 
-// listen keeps what is said to the model since its last reply.
-func (t *transcript) listen(m events.Message) {
-	switch m.Role {
-	case events.RoleUser:
-		t.heard += m.Content + "\n"
-	case events.RoleAssistant:
-		t.heard = ""
+// noted keeps what the engine says of handoffs, until the model's next reply. It reports
+// whether the message was that.
+func (t *transcript) noted(m events.Message) bool {
+	switch {
+	case m.Role == events.RoleAssistant:
+		t.notes = ""
+	case m.Role == events.RoleUser && handoffNote.MatchString(m.Content):
+		t.notes += m.Content + "\n"
+		return true
 	}
+	return false
 }
 
 func newExchange(turn int, call events.ToolCall) exchange {

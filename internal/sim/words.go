@@ -129,7 +129,7 @@ func stems(text string) map[string]bool {
 				break
 			}
 		}
-		found[word] = true
+		found[word] = !plainWords.MatchString(word)
 	}
 	return found
 }

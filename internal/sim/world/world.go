@@ -100,6 +100,9 @@ func Task(text string) (Angle, bool) {
 
 // Write gives what an angle says to a task, for the days.
 func (a Angle) Write(task string, d Days) string {
+	if d.First == 0 {
+		d.First, d.Last = 1, usualDays
+	}
 	return a.text(topic{task: task, city: findCity(task), category: findCategory(task)}, d)
 }
 
@@ -116,6 +119,9 @@ func somewhere(request string) string {
 	}
 	return " of the trip"
 }
+
+// usualDays is how long a trip is whose days nobody named.
+const usualDays = 2
 
 func findCity(text string) *city {
 	padded := " " + spaced(text) + " "
