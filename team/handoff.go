@@ -218,8 +218,8 @@ func (t *Team) checkSources(found *problems) {
 	for i, id := range t.Handoff.Sources {
 		path := fmt.Sprintf("handoff.sources[%d]", i)
 		switch {
-		case !slices.Contains(t.Handoff.Agents(), id):
-			found.add(path, "%q never has the conversation, since it is no target; list it in handoff.targets, or remove it here", clip(string(id)))
+		case !slices.Contains(append(t.Handoff.Agents(), t.Talkers()...), id):
+			found.add(path, "%q never has the conversation, since it is no target and no stage or rule names it; list it in handoff.targets, or remove it here", clip(string(id)))
 		case slices.Contains(t.Handoff.Sources[:i], id):
 			found.add(path, "%q is there twice; remove one", clip(string(id)))
 		}

@@ -206,3 +206,33 @@ func TestAnswersRemarksFromWhatWasSaid(t *testing.T) {
 	reply := sim.New(sim.Options{}).Reply(llm.Request{Messages: f.messages, Tools: f.tools})
 	require.True(t, strings.Contains(reply.ToolCalls[0].Arguments, "Rome"), reply)
 }
+
+// What the engine says of handoffs is no request: a session that was left is continued where
+// the user wants that, offered where the message asks for another, and else not mentioned.
+func TestTakesUpWhatWasLeft(t *testing.T) {
+	tools := moderatorTools(t)
+	tools[len(tools)-2] = tool("handoff_conversation", "Hands over. The targets are:\n- builder: Creates a skill with the user.",
+		object(map[string]any{"target": map[string]any{"type": "string", "enum": []string{"builder"}}, "reason": text(), "summary": text(), "resume": text()}, "target", "reason", "summary"))
+	const left = "Session h1 with builder was left at step 2 of 3, drafting, and its state is kept."
+	play := func(request, note string) events.Reply {
+		return sim.New(sim.Options{}).Reply(llm.Request{Tools: tools, Messages: []events.Message{
+			{Role: events.RoleUser, Content: request}, {Role: events.RoleUser, Content: note},
+		}})
+	}
+	const idle = left + "\nIf the user wants to continue one of these, call handoff_conversation with its id as resume. Otherwise do not mention them."
+	require.Contains(t, play("Let's continue", idle).ToolCalls[0].Arguments, `"resume":"h1"`)
+	require.Equal(t, "create_tasks", play("Plan a 3-day trip to Lisbon", idle).ToolCalls[0].Name)
+	const asked = "The user's message asks for builder. " + left + " If it goes on, resume.\nSay in the user's language: Welcome back! Continue with Builder?"
+	require.Equal(t, "Welcome back! Continue with Builder?", play("Create a skill", asked).Text)
+	require.Contains(t, play("Create a skill, from scratch", asked).ToolCalls[0].Arguments, `"resume":"new"`)
+	const refusal = "The conversation could not be handed over to builder: it is down\nSay in the user's language: Builder is currently unavailable.\n\nTell the user so."
+	require.Equal(t, "Builder is currently unavailable.", play("Create a skill", refusal).Text)
+
+	f := talkWith(t, builderPrompt, builderTools()...)
+	f.say("Build me a skill")
+	f.messages = append(f.messages, events.Message{Role: events.RoleUser, Content: "[You have the conversation with the user again. Go on where you were.]"})
+	answer, calls := f.say("yes")
+	require.Empty(t, calls)
+	require.Contains(t, answer, "Welcome back")
+	require.Contains(t, answer, "Which service is it for?")
+}
