@@ -32,6 +32,9 @@ func (r *Runner) handOff(ctx context.Context, key events.ThreadKey, h conversati
 	var rejected *conversation.RejectedError
 	var handoff events.HandoffID
 	text := fmt.Sprintf("[The conversation is handed to %s: %s]", chars.Clip(string(h.Target), conversation.MaxReasonChars), h.Reason)
+	if h.Resume != "" {
+		text = fmt.Sprintf("[The conversation is handed back to whoever had it in %s.]", chars.Clip(string(h.Resume), conversation.MaxReasonChars))
+	}
 	err := r.leadWhenFree(ctx, key, terms, text, func(tx *thread.Tx, p *plan) error {
 		state := &tx.Run.Thread().Handoffs
 		handoff, rejected = p.desk.HandOver(tx, thread.Facilitator, h)

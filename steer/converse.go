@@ -2,6 +2,7 @@ package steer
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -56,6 +57,8 @@ func (s *Runs) Send(ctx context.Context, tenant events.TenantID, said web.Said) 
 func (s *Runs) HandOff(ctx context.Context, tenant events.TenantID, id events.ThreadID, order web.HandoffOrder) (handoff events.HandoffID, err error) {
 	h := conversation.Handoff{
 		Target: order.Target, UserID: order.UserID, Summary: order.Summary, Reason: order.Reason, RecentMessages: order.RecentMessages,
+		Resume: order.Resume, NextPhase: order.NextPhase, ChannelEscalation: order.ChannelEscalation, Metadata: json.RawMessage(order.Metadata),
+		ForGood: order.ReturnExpected != nil && !*order.ReturnExpected, DropState: order.PreserveState != nil && !*order.PreserveState,
 	}
 	err = s.converse(events.ThreadKey{Tenant: tenant, Thread: id}, func() (err error) {
 		handoff, err = s.config.Runner.HandOff(context.WithoutCancel(ctx), tenant, id, h)
@@ -100,7 +103,7 @@ func rejectedStatus(code string) int {
 	switch code {
 	case conversation.CodeUnknownTarget:
 		return http.StatusUnprocessableEntity
-	case "permission_denied":
+	case conversation.CodePermissionDenied:
 		return http.StatusForbidden
 	}
 	return http.StatusConflict

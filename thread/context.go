@@ -2,6 +2,7 @@ package thread
 
 import (
 	"encoding/json"
+	"math"
 	"time"
 
 	"github.com/convene-run/convene/conversation"
@@ -18,10 +19,15 @@ type Context struct {
 	// Agent is who answers the user's next message, as far as that is known before it comes.
 	Agent       events.AgentID `json:"active_agent"`
 	DisplayName string         `json:"display_name"`
+	// Phase is that of the conversation, "" where it has none.
+	Phase events.Phase `json:"phase,omitempty"`
 	// Handoff is the session that is active, nil for none; Workflow is where its specialist
 	// stands, nil where it declares no steps or has not begun them.
 	Handoff  *HandoffContext  `json:"handoff,omitempty"`
 	Workflow *WorkflowContext `json:"workflow,omitempty"`
+	// Saved are the sessions that were left, or failed, and could be resumed: the newest 10 of
+	// them, the newest first. For how long a session is kept is the team's to say.
+	Saved []SavedContext `json:"saved"`
 	// Inputs are the requests for input that nobody has answered, in order; Queued the
 	// messages that wait for their turn, in order.
 	Inputs []InputContext     `json:"inputs"`
@@ -32,6 +38,18 @@ type Context struct {
 	Created  time.Time `json:"created_at"`
 	Updated  time.Time `json:"updated_at"`
 }
+
+// SavedContext is a session that could be resumed as [Context] shows it.
+type SavedContext struct {
+	ID          events.HandoffID `json:"handoff_id"`
+	Target      events.AgentID   `json:"target_agent_id"`
+	DisplayName string           `json:"display_name"`
+	Ended       time.Time        `json:"ended_at"`
+	Workflow    *WorkflowContext `json:"workflow,omitempty"`
+}
+
+// maxSaved bounds [Context.Saved].
+const maxSaved = 10
 
 // InputContext is a request for input as [Context] shows it.
 type InputContext struct {
@@ -65,7 +83,9 @@ type WorkflowContext struct {
 // Context says where the thread stands.
 func (t *Thread) Context() Context {
 	c := Context{
-		Thread: t.Key.Thread, Agent: events.FacilitatorID, Inputs: []InputContext{}, Queued: []events.MessageID{}, Messages: len(t.messages), Handoffs: t.accepted, Created: t.created, Updated: t.Time,
+		Thread: t.Key.Thread, Agent: events.FacilitatorID, Phase: t.Handoffs.Progress.Phase,
+		Saved: t.saved(), Inputs: []InputContext{}, Queued: []events.MessageID{},
+		Messages: len(t.messages), Handoffs: t.Handoffs.Progress.HandoffCount, Created: t.created, Updated: t.Time,
 	}
 	if run := t.Current(); run != nil {
 		c.Team, c.Run, c.Status = run.Team, run.ID, run.Status
@@ -76,9 +96,7 @@ func (t *Thread) Context() Context {
 			ID: session.ID, Status: session.Status, Source: session.Request.Source, Target: session.Request.Target,
 			Reason: session.Request.Reason, Started: session.Started,
 		}
-		if w := session.Workflow; w.State != "" {
-			c.Workflow = &WorkflowContext{State: w.State, Step: w.Step, Steps: w.Steps, Metadata: w.Metadata}
-		}
+		c.Workflow = workflowContext(session.Workflow)
 	}
 	c.DisplayName = t.displayName(c.Agent)
 	for _, input := range t.Inputs() {
@@ -90,4 +108,25 @@ func (t *Thread) Context() Context {
 		c.Queued = append(c.Queued, m.MessageID)
 	}
 	return c
+}
+
+// workflowContext is nil where no step was begun.
+func workflowContext(w conversation.Workflow) *WorkflowContext {
+	if w.State == "" {
+		return nil
+	}
+	return &WorkflowContext{State: w.State, Step: w.Step, Steps: w.Steps, Metadata: w.Metadata}
+}
+
+func (t *Thread) saved() []SavedContext {
+	list := []SavedContext{}
+	for _, s := range t.Handoffs.Saved(t.Time, math.MaxInt64) {
+		if len(list) == maxSaved {
+			break
+		}
+		list = append(list, SavedContext{
+			ID: s.ID, Target: s.Request.Target, DisplayName: t.displayName(s.Request.Target), Ended: s.Ended, Workflow: workflowContext(s.Workflow),
+		})
+	}
+	return list
 }

@@ -104,7 +104,8 @@ func (t *Thread) note(env events.Envelope) {
 		}
 		t.noteAgent(env, Message{Content: e.Question, InputID: e.InputID, Choices: e.Choices})
 	case events.HandoffAccepted:
-		t.accepted++
+		t.noteNotice(env, e.Notice)
+	case events.HandoffRejected:
 		t.noteNotice(env, e.Notice)
 	case events.HandoffReturned:
 		t.noteNotice(env, e.Notice)
@@ -113,7 +114,7 @@ func (t *Thread) note(env events.Envelope) {
 	case events.PhaseChanged:
 		t.noteNotice(env, e.Notice)
 	case events.WorkflowFinished:
-		if run := t.Current(); run.FinalAnswer == nil {
+		if run := t.Current(); run.FinalAnswer == nil && !run.Started.Synthetic {
 			t.noteNotice(env, unanswered(e))
 		}
 	}

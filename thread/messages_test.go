@@ -52,7 +52,7 @@ func handedOver(t require.TestingT) *history {
 	handoff := events.ToolCall{ID: "c1", Name: "handoff_conversation"}
 	h.by(events.FacilitatorID, "", turn("f.1", handoff))
 	h.by(events.FacilitatorID, "", events.FacilitatorMessage{Content: "I'll connect you."})
-	h.by(events.FacilitatorID, "", events.HandoffRequested{HandoffID: "h1", Source: events.FacilitatorID, Target: "builder", Reason: "it is a skill"})
+	h.by(events.FacilitatorID, "", events.HandoffRequested{HandoffID: "h1", Source: events.FacilitatorID, Target: "builder", Reason: "it is a skill", PreserveState: true})
 	h.by(events.FacilitatorID, "", events.HandoffAccepted{HandoffID: "h1"})
 	h.add("", result("f.1", 0, handoff, "builder has the conversation now."))
 	h.by("builder", "h1", events.AgentMessage{Content: "One moment."})
@@ -126,7 +126,7 @@ func TestMessagesInPages(t *testing.T) {
 // The context says who answers next, and where a handed-over conversation stands.
 func TestContext(t *testing.T) {
 	require.Equal(t, thread.Context{
-		Agent: events.FacilitatorID, DisplayName: "facilitator", Inputs: []thread.InputContext{}, Queued: []events.MessageID{},
+		Agent: events.FacilitatorID, DisplayName: "facilitator", Saved: []thread.SavedContext{}, Inputs: []thread.InputContext{}, Queued: []events.MessageID{},
 	}, thread.New().Context())
 	h := handedOver(t)
 	c := h.th.Context()
@@ -150,5 +150,7 @@ func TestContext(t *testing.T) {
 	require.Equal(t, events.FacilitatorID, c.Agent)
 	require.Nil(t, c.Handoff)
 	require.Nil(t, c.Workflow)
+	require.Len(t, c.Saved, 1)
+	require.Equal(t, []any{events.HandoffID("h1"), "Skill builder", 2}, []any{c.Saved[0].ID, c.Saved[0].DisplayName, c.Saved[0].Workflow.Step})
 	require.Equal(t, 1, c.Handoffs)
 }

@@ -34,9 +34,8 @@ type Thread struct {
 	messages []Message
 	said     map[events.MessageID]int
 	desks    map[events.InputID]events.RunID
-	// accepted counts the handoffs that were; created is the time of the first event.
-	accepted int
-	created  time.Time
+	// created is the time of the first event.
+	created time.Time
 	// sent are the users' messages that have an id, queue those of them that wait for a run.
 	sent  map[events.MessageID]*Sent
 	queue []*Sent

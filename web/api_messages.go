@@ -29,16 +29,16 @@ func (p *seqParam) Receiver() reflect.Value { return reflect.ValueOf(p).Elem().F
 // OnParamSet implements [huma.ParamReactor].
 func (p *seqParam) OnParamSet(set bool, _ any) { p.Set = set }
 
-// object is a JSON object that is passed on as it came.
-type object json.RawMessage
+// Object is a JSON object that is passed on as it came.
+type Object json.RawMessage
 
 // Schema implements [huma.SchemaProvider].
-func (object) Schema(huma.Registry) *huma.Schema {
+func (Object) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true}
 }
 
-// UnmarshalJSON keeps the bytes.
-func (o *object) UnmarshalJSON(text []byte) error {
+// UnmarshalJSON implements [json.Unmarshaler]: it keeps the bytes.
+func (o *Object) UnmarshalJSON(text []byte) error {
 	*o = append((*o)[:0], text...)
 	return nil
 }
@@ -65,7 +65,7 @@ type sayInput struct {
 		UserID      string           `json:"user_id,omitempty" maxLength:"255" doc:"Who says it." example:"user-789"`
 		ChannelType string           `json:"channel_type,omitempty" maxLength:"255" doc:"By what means it came." example:"web"`
 		ChannelID   string           `json:"channel_id,omitempty" maxLength:"255" doc:"Where it came in." example:"support-widget"`
-		Metadata    object           `json:"metadata,omitempty" doc:"Of the sender's choice, at most 64 kB. Rules of the team may look at intent." example:"{\"intent\":\"skill_creation\"}"`
+		Metadata    Object           `json:"metadata,omitempty" doc:"Of the sender's choice, at most 64 kB. Rules of the team may look at intent." example:"{\"intent\":\"skill_creation\"}"`
 		Delivery    events.Delivery  `json:"delivery,omitempty" enum:"start,queue,steer,answer" doc:"What is done with it. Without it: it starts a run where none is under way, it answers where just one input is asked for, and else it is queued. start: refused unless it can start a run. steer: read by whoever has the conversation before its next turn. queue: answered after what is under way. answer: answers a request for input." example:"start"`
 		InputID     events.InputID   `json:"input_id,omitempty" maxLength:"255" doc:"The request for input that it answers. May be left out where one is open." example:"i1"`
 		Team        string           `json:"team,omitempty" doc:"The team that answers a message which starts a run. Without it: that of the thread; in a new one the default team." example:"skill-builder"`

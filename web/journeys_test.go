@@ -3,6 +3,7 @@ package web_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -144,19 +145,23 @@ type desk struct {
 }
 
 // newDesk serves a new store.
-func newDesk(t testing.TB, model *modelServer, teams map[string]*team.Team) *desk {
+func newDesk(t testing.TB, model *modelServer, teams map[string]*team.Team, change ...func(*runner.Config)) *desk {
 	t.Helper()
-	return openDesk(t, events.NewMemory(), model, teams)
+	return openDesk(t, events.NewMemory(), model, teams, change...)
 }
 
 // openDesk serves a store that nobody else serves.
-func openDesk(t testing.TB, log events.Log, model *modelServer, teams map[string]*team.Team) *desk {
+func openDesk(t testing.TB, log events.Log, model *modelServer, teams map[string]*team.Team, change ...func(*runner.Config)) *desk {
 	t.Helper()
 	models := endpointOf{&llm.Endpoint{
 		Name: "sim", Simulated: true, Client: openai.New(openai.Config{Config: wire.Config{Provider: "sim", BaseURL: model.url}}),
 		Limiter: llm.NewLimiter(llm.LimiterConfig{}),
 	}}
-	r, err := runner.New(runner.Config{Log: log, Models: models})
+	config := runner.Config{Log: log, Models: models}
+	for _, c := range change {
+		c(&config)
+	}
+	r, err := runner.New(config)
 	require.NoError(t, err)
 	runs := &simRuns{steer.New(steer.Config{Runner: r, DefaultTeam: "skill-builder", Teams: teams}), r}
 	d := &desk{served: serve(t, web.Config{Log: log, Runs: runs}), model: model, log: log}
@@ -259,6 +264,7 @@ func TestJourneySkillCreation(t *testing.T) {
 	d := newDesk(t, newModelServer(t), nil)
 	c := newChat(t, d.served)
 	opening := c.answers("I want to create a skill that sends Slack alerts")
+	require.Contains(t, opening, "notice: Connecting you with Skill Creation Assistant...")
 	require.Contains(t, last(opening), "Skill Creation Assistant: ")
 	view := c.context()
 	require.Equal(t, "gathering_requirements", view.Workflow.State)
@@ -273,8 +279,8 @@ func TestJourneySkillCreation(t *testing.T) {
 	}
 	require.Equal(t, []int{1, 2, 3, 4}, steps)
 	require.Equal(t, events.FacilitatorID, view.Agent, "the main agent has the conversation again")
-	require.Contains(t, last(c.said()), "Assistant: ")
-	require.NotContains(t, last(c.said()), "Skill Creation Assistant: ")
+	require.Contains(t, c.said(), "notice: Returning you to the main assistant.")
+	require.True(t, strings.HasPrefix(last(c.said()), "Assistant: "), "it confirms")
 
 	require.Len(t, d.logged(t, c, events.KindHandoffAccepted), 1)
 	require.Len(t, d.logged(t, c, events.KindWorkflowStateChanged), 5)
@@ -344,8 +350,20 @@ func TestJourneyCancellation(t *testing.T) {
 			require.Equal(t, events.CompletionCancelled, returned[0].(events.HandoffReturned).CompletionStatus)
 			states := d.logged(t, c, events.KindWorkflowStateChanged)
 			require.Contains(t, string(states[len(states)-1].(events.WorkflowStateChanged).Metadata), "It watches the error rate")
+			require.Contains(t, c.said(), "notice: No problem! Returning you to the main assistant.")
+			require.True(t, strings.HasPrefix(last(c.answers("Thanks")), "Assistant: "))
+
+			saved := c.context().Saved
+			require.Len(t, saved, 1)
+			require.Equal(t, 2, saved[0].Workflow.Step)
+			c.call(http.MethodPost, "/handoff", `{"resume":"`+string(saved[0].ID)+`"}`, http.StatusAccepted, nil)
+			view := c.rests()
+			require.Equal(t, events.AgentID("skill_builder"), view.Agent)
+			require.Equal(t, 2, view.Workflow.Step, "where it was left")
+			require.Empty(t, view.Saved)
+			require.Len(t, d.logged(t, c, events.KindHandoffResumed), 1)
+			require.Contains(t, c.said(), "notice: Reconnecting you with Skill Creation Assistant...")
 			d.model.of(t, builder)
-			require.Contains(t, strings.Join(c.answers("Thanks"), "\n"), "Assistant: ")
 		})
 	}
 }
@@ -364,6 +382,25 @@ func TestEdgeSubAgentUnavailable(t *testing.T) {
 	finished := d.ended(t, c, "knowledge")
 	require.Equal(t, events.OutcomeFailed, finished.Status)
 	require.Contains(t, finished.Error, "this agent is down")
+	d.model.of(t, assistant)
+}
+
+// Proves the edge case "handoff target unavailable": the main agent keeps the conversation,
+// explains and offers something else.
+func TestEdgeTargetUnavailable(t *testing.T) {
+	d := newDesk(t, newModelServer(t), nil, func(c *runner.Config) {
+		c.Available = func(string, events.AgentID) error { return errors.New("closed for today") }
+	})
+	c := newChat(t, d.served)
+	answers := c.answers("I want to create a skill that sends Slack alerts")
+	require.Contains(t, answers, "notice: Skill Creation Assistant is currently unavailable. Would you like me to help you with something else, or try again later?")
+	require.True(t, strings.HasPrefix(last(answers), "Assistant: "), "it goes on with the user")
+	require.Equal(t, events.FacilitatorID, c.context().Agent)
+	rejected := d.logged(t, c, events.KindHandoffRejected)
+	require.NotEmpty(t, rejected)
+	require.Equal(t, "unavailable", rejected[0].(events.HandoffRejected).Code)
+	require.Empty(t, d.logged(t, c, events.KindHandoffAccepted))
+	require.Empty(t, d.model.of(t, builder), "it was asked nothing")
 	d.model.of(t, assistant)
 }
 
@@ -404,13 +441,14 @@ func TestEdgeConcurrentHandoffs(t *testing.T) {
 	c := newChat(t, d.served)
 	c.answers("I want to create a skill that sends Slack alerts")
 	var refusal struct{ Detail string }
-	c.call(http.MethodPost, "/handoff", `{"target":"skill_creation_assistant","reason":"another","summary":"A second skill"}`, http.StatusConflict, &refusal)
-	require.NotEmpty(t, refusal.Detail)
+	c.call(http.MethodPost, "/handoff", `{"target":"skill_builder","reason":"another","summary":"A second skill"}`, http.StatusConflict, &refusal)
+	require.Contains(t, refusal.Detail, "has the conversation already")
+	require.Equal(t, "notice: You're currently in a session with Skill Creation Assistant. Would you like to finish that first?", last(c.said()))
 	rejected := d.logged(t, c, events.KindHandoffRejected)
 	require.Len(t, rejected, 1)
 	require.Equal(t, "active_session", rejected[0].(events.HandoffRejected).Code)
 	view := c.rests()
-	require.Equal(t, events.AgentID("skill_creation_assistant"), view.Agent)
+	require.Equal(t, events.AgentID("skill_builder"), view.Agent)
 	require.Equal(t, events.HandoffID("h1"), view.Handoff.ID)
 	require.Contains(t, last(c.answers("It watches the error rate")), "Skill Creation Assistant: ")
 }

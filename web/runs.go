@@ -97,11 +97,17 @@ type Receipt struct {
 
 // HandoffOrder asks that somebody else talk with the user.
 type HandoffOrder struct {
-	Target         events.AgentID `json:"target" minLength:"1" maxLength:"255" doc:"The specialist that takes over, or human." example:"skill-creation-agent"`
-	Reason         string         `json:"reason" minLength:"1" maxLength:"500" doc:"Why, in a sentence." example:"skill_creation_workflow"`
-	Summary        string         `json:"summary" minLength:"1" maxLength:"2000" doc:"What the target needs to know." example:"User wants to create a Notion summarization skill"`
-	UserID         string         `json:"user_id,omitempty" maxLength:"255" doc:"Who asks for it." example:"user-789"`
-	RecentMessages int            `json:"recent_message_count,omitempty" minimum:"0" maximum:"20" doc:"How many of the newest messages go along with the summary." example:"5"`
+	Target            events.AgentID   `json:"target,omitempty" minLength:"1" maxLength:"255" doc:"The specialist that takes over, or an alias of it, or human." example:"skill-creation-agent"`
+	Reason            string           `json:"reason,omitempty" minLength:"1" maxLength:"500" doc:"Why, in a sentence." example:"skill_creation_workflow"`
+	Summary           string           `json:"summary,omitempty" minLength:"1" maxLength:"2000" doc:"What the target needs to know." example:"User wants to create a Notion summarization skill"`
+	Resume            events.HandoffID `json:"resume,omitempty" minLength:"1" maxLength:"255" doc:"A saved session of the thread, to be continued instead: target and reason are not needed then." example:"h1"`
+	UserID            string           `json:"user_id,omitempty" maxLength:"255" doc:"Who asks for it." example:"user-789"`
+	RecentMessages    int              `json:"recent_message_count,omitempty" minimum:"0" maximum:"20" doc:"How many of the newest messages go along with the summary." example:"5"`
+	PreserveState     *bool            `json:"preserve_state,omitempty" doc:"Whether the workflow state is kept if the session ends before its time. Defaults to true." example:"true"`
+	ReturnExpected    *bool            `json:"return_expected,omitempty" doc:"Whether the target gives the conversation back. Defaults to true." example:"true"`
+	NextPhase         events.Phase     `json:"next_phase,omitempty" maxLength:"255" doc:"The phase of the conversation that begins." example:"escalation"`
+	ChannelEscalation events.Channel   `json:"channel_escalation,omitempty" enum:"same,voice,email,sms" doc:"How a person is reached." example:"same"`
+	Metadata          Object           `json:"handoff_metadata,omitempty" doc:"For the target, at most 8 kB." example:"{\"ticket\":\"T-1\"}"`
 }
 
 // TeamInfo is a team as the start form shows it.

@@ -93,7 +93,7 @@ func TestConversationOverHTTP(t *testing.T) {
 	require.Equal(t, web.Receipt{Thread: c.thread, Message: "m1", Delivery: events.DeliveryStart, Run: receipt.Run}, receipt)
 	view := c.rests()
 	require.Equal(t, events.StatusCompleted, view.Status)
-	require.Equal(t, events.AgentID("skill_creation_assistant"), view.Agent)
+	require.Equal(t, events.AgentID("skill_builder"), view.Agent)
 	require.Equal(t, "Skill Creation Assistant", view.DisplayName)
 	require.Equal(t, "h1", string(view.Handoff.ID))
 	require.Equal(t, []int{1, 5}, []int{view.Workflow.Step, view.Workflow.Steps})
@@ -146,10 +146,10 @@ func TestConversationOverHTTP(t *testing.T) {
 	require.Equal(t, events.FacilitatorID, after[len(after)-1].Agent)
 
 	var handed map[string]string
-	c.call(http.MethodPost, "/handoff", `{"target":"skill_creation_assistant","reason":"go on","summary":"Slack alerts"}`, http.StatusAccepted, &handed)
+	c.call(http.MethodPost, "/handoff", `{"target":"skill_builder","reason":"go on","summary":"Slack alerts"}`, http.StatusAccepted, &handed)
 	require.Equal(t, map[string]string{"handoff_id": "h2"}, handed)
 	view = c.rests()
-	require.Equal(t, events.AgentID("skill_creation_assistant"), view.Agent)
+	require.Equal(t, events.AgentID("skill_builder"), view.Agent)
 }
 
 // Proves R64: what cannot be done with a thread is refused with words, and what would be

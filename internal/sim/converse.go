@@ -18,6 +18,9 @@ var (
 	resumedNote = regexp.MustCompile(`^\[You have the conversation with the user again\b`)
 	// unsettled is an answer after which a case is not over.
 	unsettled = regexp.MustCompile(`(?i)^\W*no\b|\b(?:not|still|unsure|unclear|nothing)\b|n[’']t\b`)
+	// handedOver is what a specialist reads in place of a message where a program handed over
+	// to it, or it has the conversation again.
+	handedOver = regexp.MustCompile(`^\[(?:The conversation is handed|You have the conversation)`)
 	// leaves and finishes are messages by which the user ends the work with a specialist.
 	leaves   = regexp.MustCompile(`(?i)^\W*(?:never ?mind|stop|forget it|leave it|quit|no thanks|i(?:'ve| have) changed my mind)\b`)
 	finishes = regexp.MustCompile(`(?i)^\W*(?:that(?:'s| is) (?:all|it)|i(?:'m| am) done|nothing else|thanks?,? that(?:'s| is) all)\b`)
@@ -90,6 +93,10 @@ func (s *session) hear(text string, asked bool) {
 		return
 	}
 	if nudge.MatchString(text) || restAsked.MatchString(text) || phaseNote.MatchString(text) {
+		return
+	}
+	if handedOver.MatchString(text) { // the user has said nothing yet
+		s.last, s.aside = "continue", asked
 		return
 	}
 	s.last = strings.TrimSpace(text)
