@@ -153,6 +153,17 @@ func (s *Runs) Cancel(ctx context.Context, tenant events.TenantID, run events.Ru
 	return err
 }
 
+// Stop implements [web.Runs].
+func (s *Runs) Stop(_ context.Context, tenant events.TenantID, id events.RunID) error {
+	for _, run := range s.config.Runner.Runs() {
+		if run.ID() == id && run.Key().Tenant == tenant.OrLocal() {
+			run.Suspend()
+			return nil
+		}
+	}
+	return &web.Refusal{Status: http.StatusConflict, Detail: fmt.Sprintf("this process does not drive run %s: stop it where it runs, or cancel it", id)}
+}
+
 // Resume implements [web.Runs].
 func (s *Runs) Resume(ctx context.Context, tenant events.TenantID, run events.RunID) error {
 	_, err := s.begin(ctx, func(ctx context.Context) (*runner.Run, error) {

@@ -40,8 +40,8 @@ type listInput struct {
 
 type listOutput struct {
 	Body struct {
-		Runs []events.RunSummary `json:"runs" doc:"Newest first."`
-		More bool                `json:"more" doc:"Whether there may be older ones."`
+		Runs []RunView `json:"runs" doc:"Newest first."`
+		More bool      `json:"more" doc:"Whether there may be older ones."`
 	}
 }
 
@@ -56,6 +56,9 @@ type RunView struct {
 	HeldBy events.Owner `json:"held_by,omitempty"`
 	// HeldSince is when that process took the run.
 	HeldSince *time.Time `json:"held_since,omitempty"`
+	// Interrupted is set where the log has the run running and no process drives it: its
+	// process was killed. Resuming continues it.
+	Interrupted bool `json:"interrupted,omitempty"`
 }
 
 type runOutput struct{ Body RunView }
@@ -108,9 +111,11 @@ func (s *Server) listRuns(ctx context.Context, in *listInput) (*listOutput, erro
 		return nil, s.apiError(err)
 	}
 	out := &listOutput{}
-	out.Body.Runs, out.Body.More = runs, len(runs) == in.Limit
-	if runs == nil {
-		out.Body.Runs = []events.RunSummary{}
+	out.Body.Runs, out.Body.More = make([]RunView, len(runs)), len(runs) == in.Limit
+	for i, run := range runs {
+		if out.Body.Runs[i], err = s.held(ctx, run); err != nil {
+			return nil, s.apiError(err)
+		}
 	}
 	return out, nil
 }
@@ -120,14 +125,31 @@ func (s *Server) view(ctx context.Context, idOrPrefix string) (RunView, error) {
 	if errors.Is(err, events.ErrNotFound) {
 		return RunView{}, s.noRun(ctx, idOrPrefix)
 	}
+	if err != nil {
+		return RunView{RunSummary: summary}, err
+	}
+	return s.held(ctx, summary)
+}
+
+// held adds who drives the run. One that nobody holds may have ended since it was read: it
+// is then read again.
+func (s *Server) held(ctx context.Context, summary events.RunSummary) (RunView, error) {
 	view := RunView{RunSummary: summary}
-	if err != nil || summary.Status.Over() {
+	if summary.Status.Over() {
+		return view, nil
+	}
+	owner, since, err := s.config.Log.Holder(ctx, events.ThreadKey{Tenant: summary.Tenant, Thread: summary.Thread})
+	switch {
+	case err != nil:
 		return view, err
-	}
-	owner, since, err := s.config.Log.Holder(ctx, events.ThreadKey{Tenant: s.config.Tenant, Thread: summary.Thread})
-	if owner != "" {
+	case owner != "":
 		view.HeldBy, view.HeldSince = owner, &since
+		return view, nil
+	case summary.Status != events.StatusRunning:
+		return view, nil
 	}
+	view.RunSummary, err = s.config.Log.FindRun(ctx, summary.Tenant, string(summary.Run))
+	view.Interrupted = view.Status == events.StatusRunning
 	return view, err
 }
 

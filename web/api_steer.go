@@ -79,6 +79,13 @@ func (s *Server) registerSteering(api huma.API) {
 		})
 	})
 	huma.Register(api, huma.Operation{
+		OperationID: "stop-run", Method: http.MethodPost, Path: "/api/v1/runs/{run_id}/stop",
+		Summary:       "Park a run, to be resumed: its model calls under way end first",
+		DefaultStatus: http.StatusAccepted,
+	}, func(ctx context.Context, in *runInput) (*runOutput, error) {
+		return s.steered(ctx, in.Run, func(runs Runs, run events.RunID) error { return runs.Stop(ctx, s.config.Tenant, run) })
+	})
+	huma.Register(api, huma.Operation{
 		OperationID: "resume-run", Method: http.MethodPost, Path: "/api/v1/runs/{run_id}/resume", Summary: "Take up a run that nobody drives",
 		DefaultStatus: http.StatusAccepted,
 	}, func(ctx context.Context, in *runInput) (*runOutput, error) {

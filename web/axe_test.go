@@ -46,7 +46,7 @@ func TestAccessibility(t *testing.T) {
 	b := browse(t)
 	accessible(b, server, []pageView{
 		{"list", "/", `document.querySelector('.runs a')`, nil},
-		{"list-nothing", "/?q=nothing", `document.querySelector('.empty')`, nil},
+		{"list-nothing", "/?q=nothing+like+it", `document.querySelector('.empty')`, nil},
 		{"run", "/runs/" + string(run.Run), statusOver, nil},
 		{"run-looked-into", "/runs/" + string(run.Run) + "?tags=1&changes=1&base=3&sel=event:9&at=60", `document.querySelector('.detail')`, []string{"j", "j"}},
 		{"run-filtered", "/runs/" + string(run.Run) + "?find=nothing&at=1", `document.querySelector('.log .empty')`, nil},

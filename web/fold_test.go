@@ -49,7 +49,7 @@ func canonical(t testing.TB, th *thread.Thread) string {
 	var out strings.Builder
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
-	require.NoError(t, enc.Encode(map[string]any{"seq": th.Seq, "runs": runs, "handoffs": canonicalHandoffs(&th.Handoffs), "inbox": canonicalInbox(th)}))
+	require.NoError(t, enc.Encode(map[string]any{"seq": th.Seq, "runs": runs, "handoffs": canonicalHandoffs(&th.Handoffs), "inbox": canonicalInbox(th), "messages": canonicalMessages(th)}))
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
@@ -71,6 +71,17 @@ func canonicalInbox(th *thread.Thread) map[string]any {
 		}
 	}
 	return map[string]any{"queue": queue, "inputs": inputs}
+}
+
+func canonicalMessages(th *thread.Thread) []any {
+	messages := []any{}
+	for _, m := range th.Messages(0, 0) {
+		messages = append(messages, map[string]any{
+			"seq": m.Seq, "run": m.Run, "id": m.ID, "role": m.Role, "agent": m.Agent, "user": m.UserID, "content": m.Content, "time": m.Time,
+			"interim": m.Interim, "delivery": m.Delivery, "input": m.InputID,
+		})
+	}
+	return messages
 }
 
 func canonicalHandoffs(state *conversation.State) map[string]any {
@@ -390,6 +401,30 @@ func TestPageAndGoFoldQueuedAndResumedHandoffsAlike(t *testing.T) {
 		events.WorkflowFinished{Status: events.StatusCompleted, CostUSD: new(float64)},
 	)
 	agree(t, log, s.key)
+}
+
+// Proves R25, R33: both say alike what was said, by whom and in which run: a conversation
+// that was handed over, what agents say while they work, messages that come twice, late and
+// in a run under way.
+func TestPageAndGoFoldConversationsAlike(t *testing.T) {
+	log := events.NewMemory()
+	c := tellSupport(t, log)
+	c.hears("Yes, please", events.MessageRouted{Agent: "billing", Tier: events.TierHandoff, Rule: "h1"})
+	c.by("billing", "h1", events.AgentMessage{Agent: "billing", DisplayName: "Billing", Content: "One moment."})
+	c.add(
+		events.UserMessage{Content: "and hurry", MessageID: "m9", Delivery: events.DeliverySteer, UserID: "ann"},
+		events.UserMessage{Content: "and hurry", MessageID: "m9", Delivery: events.DeliverySteer, UserID: "ann"},
+		events.UserMessage{Content: "go on", Synthetic: true, Reason: "empty_reply"},
+	)
+	run := c.run
+	c.run = ""
+	c.add(events.UserMessage{Content: "then tell me the date", MessageID: "m10", Delivery: events.DeliveryQueue})
+	c.run = run
+	c.answers("billing", "h1", "Done: €39.00 are on their way.")
+	c.run += "x"
+	c.add(supportStarted("then tell me the date", "m10"), events.MessageRouted{MessageID: "m10", Agent: "billing", Tier: events.TierHandoff},
+		events.WorkflowFinished{Status: events.StatusFailed, Reason: "no key", CostUSD: new(float64)})
+	agree(t, log, c.key)
 }
 
 // Proves R74: both folds count the time that a run was driven alike: not the night

@@ -328,17 +328,81 @@ func TestWithoutWebSocket(t *testing.T) {
 	b.clean()
 }
 
-// Proves R71: a run is stopped, and forked, from the page.
+// push presses the first of the page's actions with the label.
+func (b *tab) push(label string) {
+	b.t.Helper()
+	b.wait(fmt.Sprintf(`(() => { const found = [...document.querySelectorAll('.actions button')].find((e) => e.innerText === %q && !e.disabled); found?.click(); return found; })()`, label))
+}
+
+// Proves R71: a run whose process was killed is interrupted, in the list as on its page, and
+// its clock stands.
+func TestRunIsInterrupted(t *testing.T) {
+	log := events.NewMemory()
+	s := newScript(t, log)
+	s.moment = time.Now().UTC().Add(-time.Hour)
+	s.start("Plan three days in Kyoto for two")
+	s.add(events.TasksCreated{Tasks: []events.Task{{ID: 1, Text: "find a hotel", AssignedTo: "food"}}})
+	require.NoError(t, log.Release(t.Context(), s.key, s.epoch))
+	server := serve(t, web.Config{Log: log, Runs: newSimRuns(t, log, sim.Options{})})
+	b := browse(t)
+	b.open(server.url("/"))
+	b.wait(`document.querySelector('.runs .status')?.innerText.includes('interrupted')`)
+	require.Contains(t, b.text(".runs .facts"), "0:00")
+	b.click(".runs a")
+	b.wait(`document.querySelector('.head .status')?.innerText.includes('interrupted')`)
+	require.Contains(t, b.text(".notice"), "its process is gone")
+	require.Equal(t, "0:00", b.text(".head .facts time"))
+	require.Equal(t, "newest", b.text(".scrubber .live"))
+	b.shot("run-interrupted")
+	b.push("Cancel …")
+	b.click(`form[aria-label="Cancel the run"] button`)
+	b.wait(`document.querySelector('.head .status').innerText.includes('cancelled')`)
+	b.clean()
+}
+
+// Proves R71: what costs money happens once, however often it is asked for at a time.
+func TestStartIsSentOnce(t *testing.T) {
+	log := events.NewMemory()
+	runs := newSimRuns(t, log, sim.Options{})
+	server := serve(t, web.Config{Log: log, Runs: runs})
+	b := browse(t)
+	b.open(server.url("/"))
+	b.wait(`document.querySelector('.start select')`)
+	js[bool](b, `(() => {
+		const text = document.querySelector('#new-request');
+		text.value = 'Plan a day';
+		for (let i = 0; i < 3; i++) text.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', ctrlKey: true, bubbles: true, cancelable: true}));
+		return true;
+	})()`)
+	b.wait(`location.hash.startsWith('#/runs/')`)
+	b.wait(statusOver)
+	all, err := log.Runs(t.Context(), events.RunQuery{Tenant: events.LocalTenant})
+	require.NoError(t, err)
+	require.Len(t, all, 1)
+}
+
+// Proves R71: a run is stopped and resumed, cancelled and forked from the page.
 func TestStopAndFork(t *testing.T) {
 	log := events.NewMemory()
-	runs := newSimRuns(t, log, visible)
+	runs := newSimRuns(t, log, sim.Options{FirstToken: 400 * time.Millisecond, PerChunk: 40 * time.Millisecond, ChunkBytes: 24})
 	server := serve(t, web.Config{Log: log, Runs: runs})
 	started, err := runs.Start(t.Context(), "", web.Job{Request: "Plan a day"})
 	require.NoError(t, err)
 	b := browse(t)
 	b.open(server.url("/#/runs/" + string(started.Run)))
-	b.wait(`document.querySelector('.actions button')?.innerText === 'Stop' && ` + entries + ` > 0`)
+	b.wait(`document.querySelector('.actions button')?.innerText === 'Stop' && document.querySelector('#plan-rows').innerText.includes('under way')`)
 	b.click(".actions button")
+	b.wait(`document.querySelector('.head .status').innerText.includes('suspended')`)
+	require.NotContains(t, b.text("#plan-rows"), "under way")
+	require.Equal(t, "newest", b.text(".scrubber .live"))
+	b.push("Cancel …")
+	b.wait(`document.querySelector('form[aria-label="Cancel the run"]')`)
+	b.press(kb.Escape)
+	b.wait(`!document.querySelector('form[aria-label="Cancel the run"]')`)
+	b.push("Resume")
+	b.wait(`document.querySelector('.head .status').innerText.includes('running')`)
+	b.push("Cancel …")
+	b.click(`form[aria-label="Cancel the run"] button`)
 	b.wait(`document.querySelector('.head .status').innerText.includes('cancelled')`)
 	b.shot("run-cancelled")
 	b.press(kb.Home)

@@ -17,6 +17,8 @@ type Runs interface {
 	Start(ctx context.Context, tenant events.TenantID, job Job) (Started, error)
 	// Cancel ends a run for good, or asks the process that drives it to.
 	Cancel(ctx context.Context, tenant events.TenantID, run events.RunID, reason string) error
+	// Stop parks a run that this process drives, to be resumed; it does not wait.
+	Stop(ctx context.Context, tenant events.TenantID, run events.RunID) error
 	// Resume takes up a run that nobody drives.
 	Resume(ctx context.Context, tenant events.TenantID, run events.RunID) error
 	// Fork starts a new run from the facts of another one up to a point.

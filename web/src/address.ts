@@ -3,14 +3,17 @@
 
 import { computed, type ReadonlySignal, signal } from "@preact/signals";
 
-export type Place = "runs" | "run" | "batches" | "batch";
+export type Place = "runs" | "run" | "threads" | "thread" | "batches" | "batch";
 
 export interface Address {
   place: Place;
-  // id is the run or batch that is shown; "" in the lists.
+  // id is the run, thread or batch that is shown; "" in the lists.
   id: string;
   params: Map<string, string>;
 }
+
+// ones are the places of one item, by the list that has it.
+export const ones = { runs: "run", threads: "thread", batches: "batch" } as const;
 
 export const address = signal<Address>(parse(location.hash));
 
@@ -21,17 +24,17 @@ window.addEventListener("hashchange", () => {
 function parse(hash: string): Address {
   const [path, query] = hash.replace(/^#/, "").split("?", 2);
   const params = new Map(new URLSearchParams(query ?? ""));
-  const match = /^\/(runs|batches)(?:\/([^/]+))?$/.exec(path);
-  const list = match?.[1] === "batches" ? "batches" : "runs";
+  const match = /^\/(runs|threads|batches)(?:\/([^/]+))?$/.exec(path);
+  const list = (match?.[1] ?? "runs") as keyof typeof ones;
   try {
     const id = decodeURIComponent(match?.[2] ?? "");
-    return { place: id === "" ? list : list === "batches" ? "batch" : "run", id, params };
+    return { place: id === "" ? list : ones[list], id, params };
   } catch {
     return { place: list, id: "", params }; // a mangled link leads to the list
   }
 }
 
-const paths: Record<Place, string> = { runs: "/", run: "/runs/", batches: "/batches", batch: "/batches/" };
+const paths: Record<Place, string> = { runs: "/", run: "/runs/", threads: "/threads", thread: "/threads/", batches: "/batches", batch: "/batches/" };
 
 function write(a: Address): string {
   const query = new URLSearchParams([...a.params].filter(([, value]) => value !== "")).toString();

@@ -1,23 +1,26 @@
 // What the address asks for first is asked of the server while the rest of the script
 // is still evaluated: this is the first module that the page imports.
 
-import { address } from "./address";
+import { address, type Place } from "./address";
 
 // pageSize is how many items a list begins with.
 export const pageSize = 50;
 
-// onePath is where the server tells of one run or batch.
-export function onePath(batch: boolean, id: string): string {
-  return (batch ? "/api/v1/batches/" : "/api/v1/runs/") + encodeURIComponent(id);
+const listOf: Record<Place, string> = { runs: "runs", run: "runs", threads: "threads", thread: "threads", batches: "batches", batch: "batches" };
+
+// onePath is where the server tells of one run, thread or batch.
+export function onePath(place: Place, id: string): string {
+  return `/api/v1/${listOf[place]}/${encodeURIComponent(id)}`;
 }
 
-// listPath is where the server lists runs or batches, as the address narrows the list.
+// listPath is where the server lists them, as the address narrows the list.
 export function listPath(name: string, before: string, limit: number): string {
   const { params } = address.peek();
   const q = new URLSearchParams({ limit: String(limit) });
   if (params.get("q")) q.set("search", params.get("q")!);
   if (params.get("status")) q.set("status", params.get("status")!);
-  if (before) q.set("before", before);
+  if (name === "threads" && params.get("waiting")) q.set("waiting", params.get("waiting")!);
+  if (before) q.set(name === "threads" ? "cursor" : "before", before);
   return `/api/v1/${name}?${q.toString()}`;
 }
 
@@ -26,7 +29,7 @@ let first: { path: string; answer: Promise<Response> } | undefined;
 // A page that was opened from disk has its log with it.
 if (!document.getElementById("log")) {
   const { place, id } = address.peek();
-  const path = id ? onePath(place === "batch", id) : listPath(place, "", pageSize);
+  const path = id ? onePath(place, id) : listPath(place, "", pageSize);
   first = { path, answer: get(path) };
   first.answer.catch(() => undefined); // who takes it is told
 }

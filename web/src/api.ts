@@ -16,6 +16,10 @@ export async function postJSON<T>(path: string, body: unknown): Promise<T> {
   return answer<T>(await fetch(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) }));
 }
 
+export async function deleteJSON<T>(path: string): Promise<T> {
+  return answer<T>(await fetch(path, { method: "DELETE", headers: { Accept: "application/json" } }));
+}
+
 async function answer<T>(response: Response): Promise<T> {
   const body = (await response.json().catch(() => null)) as (T & { detail?: string }) | null;
   if (!response.ok || body === null) throw new Problem(response.status, body?.detail ?? `The server answered ${response.status}`);

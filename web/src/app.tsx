@@ -1,4 +1,4 @@
-// The page: a header, and below it the list of runs or batches, or one of them.
+// The page: a header, and below it the list of runs, threads or batches, or one of them.
 
 import { onePath } from "./ahead";
 import { effect, signal } from "@preact/signals";
@@ -8,39 +8,65 @@ import { getJSON, Problem } from "./api";
 import { batches, BatchesPage } from "./batchespage";
 import { BatchPage } from "./batchpage";
 import { BatchView } from "./batchview";
+import { ChatPage } from "./chatpage";
+import { ChatView } from "./chatview";
 import { Help, helpOpen, onKey } from "./keys";
 import { RunPage } from "./runpage";
 import { loadRuns, runsThere, RunsPage } from "./runspage";
 import { RunView } from "./run";
 import { cycleTheme, theme } from "./theme";
+import { threads, ThreadsPage } from "./threadspage";
 import { tick } from "./clock";
 
 // embedded is the log of a page that was opened from disk.
 const embedded = document.getElementById("log")?.textContent ?? null;
 
-const view = signal<RunView | BatchView | null>(null);
+type View = RunView | ChatView | BatchView;
+
+const view = signal<View | null>(null);
 const problem = signal("");
+
+// Kind is a kind of thing that the page shows one of.
+interface Kind {
+  word: string;
+  list: Place;
+  view: new (id: string) => View;
+  // whole is the thing's id, as the server gives it, and thread the thread that tells of it.
+  whole(found: Found): string;
+  thread(found: Found): string;
+}
+
+interface Found {
+  run_id: string;
+  thread_id: string;
+  batch_id: string;
+}
+
+const kinds: Partial<Record<Place, Kind>> = {
+  run: { word: "run", list: "runs", view: RunView, whole: (f) => f.run_id, thread: (f) => f.thread_id },
+  thread: { word: "thread", list: "threads", view: ChatView, whole: (f) => f.thread_id, thread: (f) => f.thread_id },
+  batch: { word: "batch", list: "batches", view: BatchView, whole: (f) => f.batch_id, thread: (f) => f.batch_id },
+};
 
 function open(place: Place, id: string): void {
   const old = view.peek();
-  const batch = place === "batch";
-  if (old?.id === id && old instanceof BatchView === batch) return;
+  const kind = kinds[place];
+  if (kind && old?.id === id && old instanceof kind.view) return;
   old?.close();
   problem.value = "";
   view.value = null;
-  if (!id) return;
-  const next = batch ? new BatchView(id) : new RunView(id);
+  if (!kind) return;
+  const next = new kind.view(id);
   view.value = next;
   if (embedded !== null) {
     next.load(embedded.split("\n"));
     return;
   }
-  getJSON<{ run_id: string; thread_id: string; batch_id: string }>(onePath(batch, id)).then(
+  getJSON<Found>(onePath(place, id)).then(
     (found) => {
       if (view.peek() !== next) return;
-      const whole = batch ? found.batch_id : found.run_id;
-      if (whole !== id) go(place, whole);
-      else next.follow(batch ? whole : found.thread_id);
+      if (kind.whole(found) !== id) go(place, kind.whole(found));
+      else next.follow(kind.thread(found));
     },
     (err: unknown) => {
       if (view.peek() !== next) return;
@@ -58,6 +84,7 @@ function start(): void {
   effect(() => open(address.value.place, address.value.id));
   const { place } = address.peek();
   if (embedded === null && place === "runs") loadRuns();
+  if (embedded === null && place === "threads") void threads.load();
   if (embedded === null && place === "batches") void batches.load();
 }
 
@@ -68,6 +95,7 @@ const patienceMs = 150;
 function there(): boolean {
   const { place } = address.value;
   if (place === "runs") return runsThere();
+  if (place === "threads") return threads.items.value !== null || threads.trouble.value !== "";
   if (place === "batches") return batches.items.value !== null || batches.trouble.value !== "";
   return problem.value !== "" || (view.value?.changed.value ?? 0) > 0;
 }
@@ -78,11 +106,13 @@ function draw(): void {
   render(<App />, document.getElementById("app")!);
 }
 
-const lists: { place: Place; one: Place; name: string }[] = [{ place: "runs", one: "run", name: "Runs" }, { place: "batches", one: "batch", name: "Batches" }];
+const lists: { place: Place; one: Place; name: string }[] = [
+  { place: "runs", one: "run", name: "Runs" }, { place: "threads", one: "thread", name: "Threads" }, { place: "batches", one: "batch", name: "Batches" },
+];
 
 function Header() {
   const here = address.value.place;
-  const themes = { system: "◐ system", light: "○ light", dark: "● dark" };
+  const themes = { system: "◐", light: "○", dark: "●" };
   return (
     <header class="top">
       <a class="brand" href={embedded === null ? "#/" : undefined}>convene</a>
@@ -95,29 +125,30 @@ function Header() {
       )}
       <span class="fill" />
       <button type="button" class="plain" onClick={() => (helpOpen.value = true)} title="Keys" aria-keyshortcuts="?"><kbd>?</kbd> <span class="word">keys</span></button>
-      <button type="button" class="plain theme" onClick={cycleTheme} aria-label={"Colours: " + theme.value}>{themes[theme.value]}</button>
+      <button type="button" class="plain theme" onClick={cycleTheme} aria-label={"Colours: " + theme.value}>{themes[theme.value]} <span class="word">{theme.value}</span></button>
     </header>
   );
 }
 
 function Content() {
-  const { place, id } = address.value;
+  const { place } = address.value;
   const shown = view.value;
-  if (problem.value) {
-    const batch = place === "batch";
+  const kind = kinds[place];
+  if (problem.value && kind) {
     document.title = "Not found · convene";
     return (
       <main id="main" tabIndex={-1} class="message">
-        <h1>This {batch ? "batch" : "run"} cannot be shown</h1>
+        <h1>This {kind.word} cannot be shown</h1>
         <p>{problem.value}</p>
-        <p><a href={link(batch ? "batches" : "runs")}>All {batch ? "batches" : "runs"}</a></p>
+        <p><a href={link(kind.list)}>All {kind.list}</a></p>
       </main>
     );
   }
   if (shown instanceof BatchView) return <BatchPage key={shown.id} view={shown} />;
+  if (shown instanceof ChatView) return <ChatPage key={shown.id} view={shown} file={embedded !== null} />;
   if (shown) return <RunPage key={shown.id} view={shown} file={embedded !== null} />;
-  if (id) return <main id="main" tabIndex={-1} class="message"><p>Loading …</p></main>;
-  return place === "batches" ? <BatchesPage /> : <RunsPage />;
+  if (kind) return <main id="main" tabIndex={-1} class="message"><p>Loading …</p></main>;
+  return place === "batches" ? <BatchesPage /> : place === "threads" ? <ThreadsPage /> : <RunsPage />;
 }
 
 function App() {

@@ -58,7 +58,7 @@ export class BatchView extends ThreadView {
   // ask looks at who drives the batch: no event tells that a process has died.
   ask = async (): Promise<void> => {
     try {
-      this.held.value = await getJSON<Held>(onePath(true, this.id));
+      this.held.value = await getJSON<Held>(onePath("batch", this.id));
     } catch {
       // The connection says that the server is lost, and this is asked again.
     }

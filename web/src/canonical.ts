@@ -7,6 +7,7 @@ import { Thread, type Run } from "./fold";
 import type { Handoffs } from "./handoff";
 import type { Inbox } from "./inbox";
 import { lanesOf } from "./lanes";
+import { Talk } from "./talk";
 
 function runState(run: Run): unknown {
   const s = run.summary;
@@ -59,15 +60,23 @@ function inboxState(inbox: Inbox): unknown {
   };
 }
 
-// state gives the canonical JSON of a thread.
-export function state(thread: Thread): string {
-  return stable({ seq: thread.seq, runs: thread.runs.map(runState), handoffs: handoffState(thread.handoffs), inbox: inboxState(thread.inbox) });
+function messagesOf(talk: Talk): unknown {
+  return talk.messages.map((m) => ({
+    seq: m.seq, run: m.run, id: m.id, role: m.role, agent: m.agent, user: m.user, content: m.content, time: m.time, interim: m.interim, delivery: m.delivery, input: m.input,
+  }));
 }
 
 // states folds a log, a line for each event, and gives the state after each.
 export function states(log: string): string[] {
   const thread = new Thread();
-  return after(log, thread, () => state(thread));
+  const talk = new Talk();
+  const fold = {
+    apply(env: Envelope) {
+      thread.apply(env);
+      talk.apply(env, thread);
+    },
+  };
+  return after(log, fold, () => stable({ seq: thread.seq, runs: thread.runs.map(runState), handoffs: handoffState(thread.handoffs), inbox: inboxState(thread.inbox), messages: messagesOf(talk) }));
 }
 
 // batchStates does so for the log of a batch: its summary, with nothing left out that

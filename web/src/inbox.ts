@@ -37,6 +37,11 @@ export class Inbox {
     return copy;
   }
 
+  // has says that a message was taken.
+  has(id: string): boolean {
+    return this.sent.has(id);
+  }
+
   // open are the requests of a run that nobody has answered.
   open(run: string): Input[] {
     return this.inputs.filter((input) => input.run === run && !input.answer);

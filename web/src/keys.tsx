@@ -3,6 +3,7 @@
 import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { address, go, param, setParams } from "./address";
+import { ChatView } from "./chatview";
 import { RunView } from "./run";
 import { cycleTheme } from "./theme";
 import type { ThreadView } from "./threadview";
@@ -11,10 +12,12 @@ export const helpOpen = signal(false);
 
 const keys: [string, string][] = [
   ["?", "this list"],
-  ["/", "search runs, batches or rows; filter the log"],
-  ["n", "new run (on the list)"],
+  ["/", "search runs, threads, batches or rows; filter the log"],
+  ["n", "new run, new conversation (on the lists)"],
   ["g", "all runs"],
+  ["m", "all threads"],
   ["b", "all batches"],
+  ["w", "write a message (in a conversation)"],
   ["d", "light, dark or system colours"],
   ["← →", "one event back or forward"],
   ["Shift ← →", "ten events"],
@@ -80,7 +83,7 @@ export function onKey(event: KeyboardEvent, view: ThreadView | null): void {
   if (writing) return;
   const pressed = target.tagName === "BUTTON" || target.tagName === "A" || target.tagName === "SUMMARY";
   const ranged = target.tagName === "INPUT";
-  const action = common[event.key] ?? (view ? onMoment(event, view, pressed, target) ?? (view instanceof RunView ? onRun : onBatch)(event.key, ranged) : onList[event.key]);
+  const action = common[event.key] ?? (view instanceof ChatView ? onChat[event.key] : view ? onMoment(event, view, pressed, target) ?? (view instanceof RunView ? onRun : onBatch)(event.key, ranged) : onList[event.key]);
   if (!action) return;
   event.preventDefault();
   action();
@@ -90,11 +93,14 @@ const common: Record<string, () => void> = {
   "?": () => (helpOpen.value = true),
   "/": () => focus("[data-search]"),
   g: () => go("runs"),
+  m: () => go("threads"),
   b: () => go("batches"),
   d: cycleTheme,
 };
 
 const onList: Record<string, () => void> = { n: () => focus("#new-request") };
+
+const onChat: Record<string, () => void> = { w: () => focus("#message") };
 
 // onMoment are the keys that choose the moment.
 function onMoment(event: KeyboardEvent, view: ThreadView, pressed: boolean, target: HTMLElement): (() => void) | undefined {

@@ -18,7 +18,8 @@ export class Listing<T> {
   readonly more = signal(false);
   readonly trouble = signal("");
   private asked = 0;
-  // wanted is the search and the status last asked for, since when that was.
+  private next = "";
+  // wanted is how the list was narrowed when it was last asked for, since when that was.
   private wanted = "";
   private since = -Infinity;
 
@@ -26,8 +27,16 @@ export class Listing<T> {
   // change.
   constructor(private readonly name: string, private readonly key: (item: T) => string, private readonly going: (item: T) => boolean) {}
 
-  private ask(before: string, limit: number): Promise<Record<string, T[]> & { more: boolean }> {
+  private ask(before: string, limit: number): Promise<Record<string, T[]> & { more?: boolean; next?: string }> {
     return getJSON(listPath(this.name, before, limit));
+  }
+
+  // page takes a page, and what asks for the one behind it: the server's own cursor, or the
+  // last item.
+  private page(items: T[], list: { more?: boolean; next?: string }): void {
+    this.items.value = items;
+    this.next = list.next ?? (list.more ? this.key(items[items.length - 1]) : "");
+    this.more.value = this.next !== "";
   }
 
   load = async (): Promise<void> => {
@@ -38,8 +47,7 @@ export class Listing<T> {
     try {
       const list = await this.ask("", limit);
       if (mine !== this.asked) return;
-      this.items.value = list[this.name];
-      this.more.value = list.more;
+      this.page(list[this.name], list);
       this.trouble.value = "";
     } catch (err) {
       if (mine === this.asked) this.trouble.value = err instanceof TypeError ? "The server does not answer. This list may be out of date; it will refresh by itself." : String((err as Error).message);
@@ -47,14 +55,12 @@ export class Listing<T> {
   };
 
   loadMore = async (): Promise<void> => {
-    const have = this.items.peek() ?? [];
-    const list = await this.ask(this.key(have[have.length - 1]), pageSize);
-    this.items.value = [...have, ...list[this.name]];
-    this.more.value = list.more;
+    const list = await this.ask(this.next, pageSize);
+    this.page([...(this.items.peek() ?? []), ...list[this.name]], list);
   };
 
   private narrowed(): string {
-    return param("q") + "\u0000" + param("status");
+    return ["q", "status", "waiting"].map(param).join("\u0000");
   }
 
   private fresh(): boolean {
@@ -70,7 +76,7 @@ export class Listing<T> {
       if (this.fresh()) return undefined;
       const timer = setTimeout(this.load, this.items.peek() ? 150 : 0);
       return () => clearTimeout(timer);
-    }, [param("q"), param("status")]);
+    }, [this.narrowed()]);
     useEffect(() => {
       if (this.fresh()) return;
       const going = (this.items.value ?? []).some(this.going);
@@ -84,12 +90,18 @@ export class Listing<T> {
 export function Filters({ what, names = Object.keys(statuses) }: { what: string; names?: string[] }) {
   return (
     <div class="filters">
-      <label class="search">
-        <span class="sr">{what}</span>
-        <input data-search type="search" placeholder={what} value={param("q")} maxLength={200} onInput={(e) => setParams({ q: e.currentTarget.value })} />
-      </label>
+      <Search what={what} />
       <StatusFilter names={names} />
     </div>
+  );
+}
+
+export function Search({ what }: { what: string }) {
+  return (
+    <label class="search">
+      <span class="sr">{what}</span>
+      <input data-search type="search" placeholder={what} value={param("q")} maxLength={200} onInput={(e) => setParams({ q: e.currentTarget.value })} />
+    </label>
   );
 }
 

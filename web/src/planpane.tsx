@@ -38,8 +38,9 @@ export interface TaskState {
   tone: string;
 }
 
-// taskStates says where each task stands: under way, done, declined, or left behind.
-export function taskStates(run: Run): (task: Task) => TaskState {
+// taskStates says where each task stands: under way, done, declined, or left behind. Where
+// nobody drives the run nothing is under way.
+export function taskStates(run: Run, driven: boolean): (task: Task) => TaskState {
   const working = new Set<number>();
   const failed = new Set<number>();
   for (const d of run.dispatches) {
@@ -55,7 +56,7 @@ export function taskStates(run: Run): (task: Task) => TaskState {
     if (run.replaced.has(task.id)) return { sign: "–", word: `replaced by ${run.replaced.get(task.id)}`, tone: "quiet" };
     if (task.declined && !working.has(task.id)) return { sign: "✗", word: "declined: " + task.declined, tone: "failure" };
     if (run.finished) return { sign: "✗", word: "not done", tone: "failure" };
-    if (working.has(task.id)) return { sign: "◐", word: "under way", tone: "active" };
+    if (working.has(task.id)) return driven ? { sign: "◐", word: "under way", tone: "active" } : { sign: "‖", word: "stopped", tone: "person" };
     if (failed.has(task.id)) return { sign: "!", word: "failed", tone: "failure" };
     return { sign: "○", word: "open", tone: "quiet" };
   };
@@ -63,9 +64,10 @@ export function taskStates(run: Run): (task: Task) => TaskState {
 
 export function Plan({ view, run }: { view: RunView; run: Run }) {
   view.watch();
-  const key = [view.changed.value, view.at.value, run.tasks.length].join();
+  const driven = run.summary.status === "running" && !view.interrupted();
+  const key = [view.changed.value, view.at.value, run.tasks.length, driven].join();
   const rows = useMemo(() => items(run), [key]);
-  const state = useMemo(() => taskStates(run), [key]);
+  const state = useMemo(() => taskStates(run, driven), [key]);
   const selected = param("sel");
   const row = (i: number) => {
     const item = rows[i];

@@ -1,16 +1,31 @@
 // The run that is shown: its events as they come, the state at the head, and the
 // state at the moment that the reader has chosen.
 
+import { signal } from "@preact/signals";
+import { onePath } from "./ahead";
+import { getJSON } from "./api";
 import type { Live, LiveAgent } from "./connection";
-import type { Envelope } from "./events";
-import { over, parked, Run, Thread } from "./fold";
+import type { Envelope, RunSummary } from "./events";
+import { Run, Thread } from "./fold";
 import { Lanes } from "./lanes";
 import { LogFilter } from "./filter";
+import { interrupted, status, type StatusWord } from "./format";
 import { Stream } from "./stream";
 import { ThreadView } from "./threadview";
 
 // arrivedMs is how long a text that has just come is marked.
 const arrivedMs = 3000;
+
+// HeldRun is a run as the API gives it.
+export interface HeldRun extends RunSummary {
+  held_by?: string;
+  // interrupted is set where the run runs by its log, but its process is gone.
+  interrupted?: boolean;
+}
+
+export function runStatus(summary: RunSummary, lost: boolean): StatusWord {
+  return summary.status === "running" && lost ? interrupted : status(summary.status);
+}
 
 // liveKey tells agents at work apart: one may work on several dispatches.
 export function liveKey(a: LiveAgent): string {
@@ -25,6 +40,8 @@ export class RunView extends ThreadView {
   readonly arrivals = new Map<number, number>();
   // streams are what the agents at work write in their calls under way.
   readonly streams = new Map<string, Stream>();
+  // held is who drives the run; null until the server has said.
+  readonly held = signal<HeldRun | null>(null);
   private readonly opened = Date.now();
   private past?: Thread;
   // checkpoints are states on the way, so that a step back refolds only a few events.
@@ -84,18 +101,38 @@ export class RunView extends ThreadView {
     return past;
   }
 
-  // clock is the time of what is shown: now where the run goes on.
-  clock(): number {
-    const run = this.head.run(this.id);
-    if (!this.following.value || !run || over(run.summary.status) || parked(run.summary.status) || this.state.value === "file") {
-      return this.momentTime();
+  // ask looks at who drives the run: no event tells that a process has died.
+  ask = async (): Promise<void> => {
+    try {
+      this.held.value = await getJSON<HeldRun>(onePath("run", this.id));
+    } catch {
+      // The connection says that the server is lost, and this is asked again.
     }
-    return Date.now() + this.skew;
+  };
+
+  // interrupted says that the run runs by its log, but its process is gone.
+  interrupted(): boolean {
+    return this.following.value && this.running() && !this.live.value?.driven && this.held.value?.interrupted === true;
   }
 
+  // ticking says that times go on counting between the events.
+  ticking(): boolean {
+    return this.following.value && this.running() && !this.interrupted() && this.state.value === "open";
+  }
+
+  // clock is the time of what is shown: now where the run goes on, and somebody can tell.
+  clock(): number {
+    return this.ticking() ? Date.now() + this.skew : this.following.value ? this.heardTime() : this.momentTime();
+  }
+
+  // heardTime is the last moment of the run that is known of.
+  private heardTime(): number {
+    return Math.max(this.momentTime(), this.running() && this.state.value === "lost" ? this.lastHeard + this.skew : 0);
+  }
+
+  // running says that the run is under way by its log.
   running(): boolean {
-    const status = this.head.run(this.id)?.summary.status;
-    return status !== undefined && !over(status);
+    return this.head.run(this.id)?.summary.status === "running";
   }
 }
 

@@ -2,7 +2,7 @@
 // and the timeline below.
 
 import { signal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { go, link, param, runLink, setParams } from "./address";
 import { postJSON } from "./api";
 import { tick } from "./clock";
@@ -14,8 +14,11 @@ import { Log } from "./logpane";
 import { Now } from "./nowpane";
 import { BatchOf, ConnectionNotice, StatusMark } from "./parts";
 import { Plan } from "./planpane";
-import type { RunView } from "./run";
+import { runStatus, type RunView } from "./run";
 import { Timeline } from "./timeline";
+
+// askTicks is how many seconds pass between two looks at who drives the run.
+const askTicks = 5;
 
 export function RunPage({ view, file }: { view: RunView; file: boolean }) {
   view.changed.value;
@@ -27,6 +30,13 @@ export function RunPage({ view, file }: { view: RunView; file: boolean }) {
       view.play();
     }
   }, [view.changed.value]);
+  const asked = view.running() && !file && view.live.value?.driven !== true;
+  useEffect(() => {
+    if (asked && tick.value % askTicks === 0) void view.ask();
+  }, [view, tick.value]);
+  useEffect(() => {
+    if (asked) void view.ask();
+  }, [view, asked]);
   if (!run) {
     return (
       <main id="main" tabIndex={-1} class="message">
@@ -34,7 +44,7 @@ export function RunPage({ view, file }: { view: RunView; file: boolean }) {
       </main>
     );
   }
-  document.title = `${status(run.summary.status).sign} ${line(run.started.message, 60)} · convene`;
+  document.title = `${runStatus(run.summary, view.interrupted()).sign} ${line(run.started.message, 60)} · convene`;
   return (
     <main id="main" tabIndex={-1} class="run" style={{ "--agents": over(run.summary.status) ? 1 : run.started.agents?.length ?? 1 }}>
       <Head view={view} run={run} file={file} />
@@ -57,12 +67,13 @@ function Head({ view, run, file }: { view: RunView; run: Run; file: boolean }) {
     <section class="head" aria-label="The run">
       <h1 title={run.started.message}>{line(run.started.message, 400)}</h1>
       <div class="facts num">
-        <StatusMark is={status(s.status)} live />
+        <StatusMark is={runStatus(s, view.interrupted())} live />
         <time title={exact(s.started_at)} dateTime={s.started_at}>{duration(elapsed)}</time>
         <span>{s.finished_tasks}/{plural(s.tasks, "task")}</span>
         <span title={`${s.usage.input_tokens} in${uncached(s.usage)}, ${s.usage.output_tokens} out${s.usage.estimated ? ", partly estimated" : ""}`}>{tokens(s.usage.input_tokens + s.usage.output_tokens)}</span>
         <span>{money(s.cost_usd)}</span>
         <span class="team">{s.team}{s.solo ? ", solo" : ""}</span>
+        <a href={link("thread", s.thread_id)}>conversation</a>
         <span class="models" title={models}>{line(models, 40)}</span>
         {s.batch && <BatchOf row={s.batch} file={file} />}
         {s.simulated && <em class="simulated" title="No real model was called: the answers are made up by the simulation">simulated model</em>}
@@ -106,7 +117,8 @@ function Notice({ view, run, file }: { view: RunView; run: Run; file: boolean })
   if (s.status === "degraded" || s.status === "cancelled" || parked(s.status)) return <p class="notice person">{s.reason || status(s.status).word}{s.status === "suspended" && !file ? ". Resume continues where it stopped; no finished model call is repeated." : ""}</p>;
   if (s.status === "running" && file) return <p class="notice person">The file ends while the run was in progress.</p>;
   if (s.status === "running" && run.outage) return <p class="notice person">Waiting for {run.outage.message}. {run.outage.max_wait_ms ? `The run is parked if that lasts ${duration(run.outage.max_wait_ms)}.` : "It continues when the endpoint answers again."}</p>;
-  if (s.status === "running" && view.live.value && !view.live.value.driven) return <p class="notice">This run is driven by another process, or by none: its events appear as they are stored, but its tokens cannot be streamed here. If nothing more arrives, resume it.</p>;
+  if (view.interrupted()) return <p class="notice person" role="status">Interrupted: its process is gone. It was last heard from at {exact(s.updated_at)}. Resume continues it; no finished model call is repeated.</p>;
+  if (s.status === "running" && view.live.value && !view.live.value.driven) return <p class="notice">Another process drives this run{view.held.value?.held_by ? ` (${line(view.held.value.held_by, 60)})` : ""}: its events appear as they are stored, but its tokens cannot be streamed here.</p>;
   return <p class="notice" hidden />;
 }
 
@@ -114,6 +126,7 @@ const busy = signal("");
 const refused = signal("");
 
 async function act(name: string, path: string, body: unknown): Promise<{ run_id: string } | null> {
+  if (busy.peek()) return null;
   busy.value = name;
   refused.value = "";
   try {
@@ -126,24 +139,39 @@ async function act(name: string, path: string, body: unknown): Promise<{ run_id:
   }
 }
 
-const forking = signal(false);
+// opened is the form that is open, of the run that it is for.
+const opened = signal<{ run: string; form: "fork" | "cancel" } | null>(null);
 
 function Actions({ view, run, file }: { view: RunView; run: Run; file: boolean }) {
   view.watch();
   const path = "/api/v1/runs/" + encodeURIComponent(run.id);
   const head = view.head.run(run.id)!;
-  const going = !over(head.summary.status);
+  const status = head.summary.status;
   const driven = view.live.value?.driven ?? false;
+  const form = opened.value?.run === run.id ? opened.value.form : "";
+  const toggle = (name: "fork" | "cancel") => (opened.value = form === name ? null : { run: run.id, form: name });
+  useLayoutEffect(() => {
+    const close = (event: KeyboardEvent) => {
+      if (event.key === "Escape") opened.value = null;
+    };
+    document.addEventListener("keydown", close);
+    return () => document.removeEventListener("keydown", close);
+  }, []);
   if (file) return null;
   return (
     <div class="actions">
-      {going && (driven || !parked(head.summary.status)) && (
-        <button type="button" disabled={busy.value !== "" || head.cancelRequested} onClick={() => void act("stop", path + "/cancel", {})}>
-          {head.cancelRequested || head.cancelled ? "Stopping …" : "Stop"}
+      {driven && !parked(status) && !over(status) && (
+        <button type="button" disabled={busy.value !== "" || stopping.value === run.id} title="Park the run: it can be resumed" onClick={() => void stop(run.id, path)}>
+          {stopping.value === run.id ? "Stopping …" : "Stop"}
         </button>
       )}
-      {going && !driven && view.live.value && <button type="button" disabled={busy.value !== ""} onClick={() => void act("resume", path + "/resume", {})}>Resume</button>}
-      <button type="button" aria-expanded={forking.value} onClick={() => (forking.value = !forking.value)}>Fork …</button>
+      {!over(status) && !driven && (parked(status) || view.interrupted()) && <button type="button" disabled={busy.value !== ""} onClick={() => void act("resume", path + "/resume", {})}>Resume</button>}
+      {!over(status) && (
+        <button type="button" aria-expanded={form === "cancel"} disabled={head.cancelRequested || head.cancelled} onClick={() => toggle("cancel")}>
+          {head.cancelRequested || head.cancelled ? "Cancelling …" : "Cancel …"}
+        </button>
+      )}
+      <button type="button" aria-expanded={form === "fork"} onClick={() => toggle("fork")}>Fork …</button>
       <details class="menu">
         <summary>Export</summary>
         <div>
@@ -152,9 +180,34 @@ function Actions({ view, run, file }: { view: RunView; run: Run; file: boolean }
           <a href={runLink(run.id)} onClick={(e) => { e.preventDefault(); void navigator.clipboard?.writeText(location.href); }}>Copy a link to this moment</a>
         </div>
       </details>
-      {forking.value && <ForkForm view={view} path={path} />}
+      {form === "fork" && <ForkForm view={view} path={path} />}
+      {form === "cancel" && <CancelForm path={path} />}
       {refused.value && <p class="trouble" role="alert">{refused.value}</p>}
     </div>
+  );
+}
+
+// stopping is the run that is being parked: its calls under way end first.
+const stopping = signal("");
+
+async function stop(run: string, path: string): Promise<void> {
+  if (await act("stop", path + "/stop", {})) stopping.value = run;
+}
+
+// CancelForm asks before what cannot be undone.
+function CancelForm({ path }: { path: string }) {
+  const yes = useRef<HTMLButtonElement>(null);
+  useEffect(() => yes.current?.focus(), []);
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault();
+    if (await act("cancel", path + "/cancel", {})) opened.value = null;
+  };
+  return (
+    <form class="fork" onSubmit={submit} aria-label="Cancel the run">
+      <p>Cancelling ends this run for good: it cannot be resumed. Stop parks it instead.</p>
+      <button ref={yes} type="submit" disabled={busy.value !== ""}>Cancel the run</button>
+      <button type="button" onClick={() => (opened.value = null)}>Keep it</button>
+    </form>
   );
 }
 
@@ -167,7 +220,7 @@ function ForkForm({ view, path }: { view: RunView; path: string }) {
       at: view.at.peek(), model: data.get("model") || undefined, instruction: data.get("instruction") || undefined,
     });
     if (begun) {
-      forking.value = false;
+      opened.value = null;
       go("run", begun.run_id);
     }
   };

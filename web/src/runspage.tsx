@@ -3,32 +3,15 @@
 import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { address, go, param, runLink } from "./address";
-import { getJSON, postJSON } from "./api";
-import type { RunSummary } from "./events";
-import { ago, duration, exact, line, money, plural, status, tokens } from "./format";
+import { postJSON } from "./api";
+import { ago, duration, exact, line, money, plural, tokens } from "./format";
 import { over, parked } from "./fold";
 import { Filters, Listing } from "./listing";
+import { type HeldRun, runStatus } from "./run";
 import { BatchOf, StatusMark } from "./parts";
+import { askServer, server, type Team } from "./serverinfo";
 
-interface Team {
-  name: string;
-  description?: string;
-  default?: boolean;
-  specialists: string[];
-}
-
-interface ServerInfo {
-  version: string;
-  can_start: boolean;
-  teams: Team[];
-}
-
-const server = signal<ServerInfo | null>(null);
-const runs = new Listing<RunSummary>("runs", (run) => run.run_id, (run) => !over(run.status));
-
-function askServer(): void {
-  getJSON<ServerInfo>("/api/v1/server").then((info) => (server.value = info), () => undefined);
-}
+const runs = new Listing<HeldRun>("runs", (run) => run.run_id, (run) => !over(run.status));
 
 // loadRuns asks for all that the page shows.
 export function loadRuns(): void {
@@ -73,10 +56,10 @@ function Table() {
   );
 }
 
-function Row({ run }: { run: RunSummary }) {
-  const s = status(run.status);
+function Row({ run }: { run: HeldRun }) {
+  const s = runStatus(run, run.interrupted === true);
   const started = Date.parse(run.started_at);
-  const ended = over(run.status) || parked(run.status);
+  const ended = over(run.status) || parked(run.status) || run.interrupted;
   const elapsed = (ended && run.driven_ms) || (ended ? Date.parse(run.updated_at) : Date.now()) - started;
   return (
     <li>
@@ -94,7 +77,7 @@ function Row({ run }: { run: RunSummary }) {
           <span>{money(run.cost_usd)}</span>
           <time dateTime={run.started_at} title={exact(run.started_at)}>{ago(Date.now() - started)}</time>
         </span>
-        {run.reason && <span class={"reason " + s.tone}>{line(run.reason, 240)}</span>}
+        {run.interrupted ? <span class="reason person">Its process is gone. Resume continues it.</span> : run.reason && <span class={"reason " + s.tone}>{line(run.reason, 240)}</span>}
       </a>
       {run.batch && <BatchOf row={run.batch} />}
     </li>
@@ -108,6 +91,7 @@ function StartForm({ teams }: { teams: Team[] }) {
   const form = useRef<HTMLFormElement>(null);
   const submit = async (event: Event) => {
     event.preventDefault();
+    if (starting.peek()) return; // what costs money happens once
     const data = new FormData(form.current!);
     starting.value = true;
     refused.value = "";

@@ -27,7 +27,7 @@ export function Scrubber({ view, offset }: { view: ThreadView; offset: number })
         </select>
       </label>
       <span class="num moment" title={exact(view.events[view.at.value - 1]?.time ?? "")}>seq {view.at.value} · {duration(offset)}</span>
-      <button type="button" class="live" aria-pressed={view.following.value} onClick={() => view.step(Infinity)}>{view.running() && view.state.value === "open" ? "live ●" : "newest"}</button>
+      <button type="button" class="live" aria-pressed={view.following.value} onClick={() => view.step(Infinity)}>{view.ticking() ? "live ●" : "newest"}</button>
     </div>
   );
 }

@@ -21,10 +21,22 @@ export class Stream {
   // part is where the newest text or call begins in all that was shown.
   private part = 0;
 
+  // Where it is spoken only, what belongs to tool calls is left out.
+  constructor(private readonly spoken = false) {}
+
+  // settled says that the call which streamed is one of those that have come back.
+  settled(calls: ReadonlyMap<string, unknown>): boolean {
+    return calls.has(this.call.slice(0, this.call.lastIndexOf("/")));
+  }
+
   take(a: LiveAgent): void {
     const call = `${a.model_call_id}/${a.attempt}`;
     for (const piece of a.stream ?? []) {
       if (call !== this.call) this.begin(call);
+      if (this.spoken && piece.in_call) {
+        this.seen = Math.max(this.seen, piece.from + byteLength(piece.text));
+        continue;
+      }
       const known = this.seen - piece.from;
       const fresh = known > 0 ? dropBytes(piece.text, known) : piece.text;
       if (!fresh) continue;

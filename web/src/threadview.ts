@@ -33,8 +33,10 @@ export abstract class ThreadView {
   // first and last are the stretch of the thread that is shown.
   abstract get first(): number;
   abstract get last(): number;
-  // running says that more may come.
+  // running says that what is shown is under way by its log.
   abstract running(): boolean;
+  // ticking says that times go on counting between the events.
+  abstract ticking(): boolean;
 
   follow(thread: string): void {
     this.connection = new Connection(thread, 0, {

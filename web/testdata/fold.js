@@ -25,7 +25,6 @@ var fold = (() => {
   __export(canonical_exports, {
     batchStates: () => batchStates,
     lanes: () => lanes,
-    state: () => state,
     states: () => states
   });
 
@@ -309,6 +308,10 @@ var fold = (() => {
       copy.inputs = this.inputs.map((input) => ({ ...input }));
       copy.sent = new Set(this.sent);
       return copy;
+    }
+    // has says that a message was taken.
+    has(id) {
+      return this.sent.has(id);
     }
     // open are the requests of a run that nobody has answered.
     open(run) {
@@ -1122,6 +1125,195 @@ var fold = (() => {
     return lanes2.lanes;
   }
 
+  // ../../web/src/talk.ts
+  var humanAgent = "human";
+  var Talk = class {
+    constructor() {
+      // messages are in the order of the log. items has them in the order in which they are
+      // read: a queued message stands where its run begins.
+      __publicField(this, "messages", []);
+      __publicField(this, "items", []);
+      __publicField(this, "byID", /* @__PURE__ */ new Map());
+      // waiting are messages that stand in no place yet.
+      __publicField(this, "waiting", /* @__PURE__ */ new Set());
+    }
+    // has tells whether the thread has a user's message with the id.
+    has(id) {
+      return this.byID.has(id);
+    }
+    // queue are the messages that wait for a run of their own, in order.
+    queue(thread) {
+      return thread.inbox.queue.flatMap((queued) => this.byID.get(queued.message.message_id) ?? []);
+    }
+    // apply takes an event that the thread has taken.
+    apply(env, thread) {
+      switch (env.type) {
+        case "user_message":
+          this.said(env, env.data, thread);
+          break;
+        case "workflow_started":
+          this.start(env, thread);
+          break;
+        case "facilitator_message":
+          this.agent(env, thread, env.data.content, { interim: true });
+          break;
+        case "agent_message":
+          if (thread.handoffs.sessions.some((s) => s.id === env.dispatch_id)) this.agent(env, thread, env.data.content, { interim: true });
+          break;
+        case "final_answer":
+          if (env.agent !== humanAgent || !this.wroteIt(env.run_id, env.data.content)) {
+            this.agent(env, thread, env.data.content, { structured: env.data.structured ?? false });
+          }
+          break;
+        case "input_requested": {
+          const { input_id: id, kind, question } = env.data;
+          if (kind === "human") this.mark(env, "Waiting for a person to answer.", [], "person");
+          else this.agent(env, thread, question, { input: id });
+          break;
+        }
+        case "workflow_finished":
+          if (!thread.run(env.run_id)?.answer) this.push({ ...this.base(env), role: "notice", content: unanswered(env.data) });
+          break;
+        default:
+          this.notice(env);
+          this.note(env, thread);
+      }
+    }
+    // notice takes what convene tells the user of the conversation: in items it is part of
+    // the mark.
+    notice(env) {
+      switch (env.type) {
+        case "handoff_accepted":
+        case "handoff_returned":
+        case "handoff_resumed":
+        case "phase_changed":
+          if (env.data.notice) this.messages.push({ ...this.base(env), role: "notice", content: env.data.notice });
+      }
+    }
+    // note takes what happens between the messages.
+    note(env, thread) {
+      const session = (id) => thread.handoffs.sessions.find((s) => s.id === id);
+      switch (env.type) {
+        case "handoff_accepted": {
+          const request = session(env.data.handoff_id)?.request;
+          if (!request) break;
+          const words = env.data.notice || "{0} handed over to {1}";
+          this.mark(env, words + (request.handoff_reason ? " · " + request.handoff_reason : ""), [request.source_agent_id, request.target_agent_id]);
+          break;
+        }
+        case "handoff_rejected": {
+          const target = session(env.data.handoff_id)?.request.target_agent_id ?? "";
+          this.mark(env, env.data.notice || "No handoff to {0}: " + env.data.rejection_reason, [target], "person");
+          break;
+        }
+        case "handoff_returned": {
+          const target = session(env.data.handoff_id)?.request.target_agent_id ?? "";
+          this.mark(env, env.data.notice || (returned[env.data.completion_status] ?? returned.completed), [target], env.data.completion_status === "error" ? "failure" : "");
+          break;
+        }
+        case "handoff_resumed": {
+          const at = session(env.data.handoff_id);
+          this.mark(env, (env.data.notice || "{0} goes on") + (at?.steps ? ` · step ${at.step} of ${at.steps}` : ""), [at?.request.target_agent_id ?? ""]);
+          break;
+        }
+        case "phase_changed": {
+          const { from_phase, to_phase, notice } = env.data;
+          const phases = to_phase ? `${from_phase ? from_phase + " → " : ""}${to_phase}` : `${from_phase ?? ""} is over`;
+          if (from_phase !== to_phase) this.mark(env, `Phase: ${phases}${notice ? " · " + notice : ""}`, []);
+          break;
+        }
+        case "transition_rolled_back":
+          this.mark(env, "Back to where it was: " + env.data.reason, [], "failure");
+          break;
+        case "permission_denied":
+          this.mark(env, `Not allowed: ${env.data.what} (needs ${env.data.permission})`, [], "person");
+          break;
+      }
+    }
+    // said takes a message of the user's, or of a person who answers the user. One that was
+    // sent twice counts once.
+    said(env, data, thread) {
+      if (data.synthetic) {
+        this.items.push({ kind: "hidden", seq: env.seq, run: env.run_id, time: env.time, agent: env.agent ?? "", content: data.content, reason: data.reason ?? "" });
+        return;
+      }
+      const id = data.message_id ?? "";
+      if (id && (this.byID.has(id) || !thread.inbox.has(id))) return;
+      const said = {
+        ...this.base(env),
+        id,
+        role: "user",
+        user: data.user_id ?? "",
+        content: data.content,
+        delivery: data.delivery ?? "",
+        input: data.input_id ?? ""
+      };
+      const input = thread.inbox.inputs.find((i) => i.asked.input_id === said.input);
+      if (input?.asked.kind === "human") Object.assign(said, { run: input.run, role: "assistant", agent: humanAgent });
+      if (id) this.byID.set(id, said);
+      this.messages.push(said);
+      if (thread.inbox.queue.some((queued) => queued.message.message_id === id)) this.waiting.add(said);
+      else this.items.push(said);
+    }
+    // start tells which run answers a message. A run that no message started says itself what
+    // was asked; one that continues another was asked the same.
+    start(env, thread) {
+      const said = this.byID.get(env.data.message_id ?? "");
+      if (said) {
+        said.run = env.run_id;
+        if (this.waiting.delete(said)) this.items.push(said);
+        return;
+      }
+      if (env.data.synthetic || thread.run(env.run_id)?.before?.started.message === env.data.message) return;
+      const first = { ...this.base(env), id: env.data.message_id ?? "", role: "user", content: env.data.message };
+      if (first.id) this.byID.set(first.id, first);
+      this.push(first);
+    }
+    agent(env, thread, content, more) {
+      const session = thread.handoffs.sessions.find((s) => s.id === env.dispatch_id);
+      const step = session && session.steps > 0 ? { state: session.state, step: session.step, steps: session.steps } : void 0;
+      this.push({ ...this.base(env), role: "assistant", agent: env.agent || "facilitator", content, step, ...more });
+    }
+    // wroteIt says that the newest message is the person's whose words the answer repeats.
+    wroteIt(run, content) {
+      const last = this.messages[this.messages.length - 1];
+      return last?.agent === humanAgent && last.run === run && last.content === content;
+    }
+    base(env) {
+      return {
+        kind: "said",
+        seq: env.seq,
+        run: env.run_id,
+        id: "",
+        role: "user",
+        agent: "",
+        user: "",
+        content: "",
+        time: env.time,
+        interim: false,
+        delivery: "",
+        input: "",
+        structured: false
+      };
+    }
+    push(said) {
+      this.messages.push(said);
+      this.items.push(said);
+    }
+    mark(env, text, agents, tone = "") {
+      this.items.push({ kind: "mark", seq: env.seq, run: env.run_id, time: env.time, text, agents, tone });
+    }
+  };
+  var returned = {
+    completed: "{0} is done and hands back",
+    cancelled: "You left {0}",
+    error: "{0} could not go on and hands back"
+  };
+  function unanswered(d) {
+    const words = d.status === "cancelled" ? "This request was cancelled" : "No answer was given";
+    return d.reason ? `${words}: ${d.reason}` : words + ".";
+  }
+
   // ../../web/src/canonical.ts
   function runState(run) {
     const s = run.summary;
@@ -1224,21 +1416,40 @@ var fold = (() => {
       }))
     };
   }
-  function state(thread) {
-    return stable({ seq: thread.seq, runs: thread.runs.map(runState), handoffs: handoffState(thread.handoffs), inbox: inboxState(thread.inbox) });
+  function messagesOf(talk) {
+    return talk.messages.map((m) => ({
+      seq: m.seq,
+      run: m.run,
+      id: m.id,
+      role: m.role,
+      agent: m.agent,
+      user: m.user,
+      content: m.content,
+      time: m.time,
+      interim: m.interim,
+      delivery: m.delivery,
+      input: m.input
+    }));
   }
   function states(log) {
     const thread = new Thread();
-    return after(log, thread, () => state(thread));
+    const talk = new Talk();
+    const fold = {
+      apply(env) {
+        thread.apply(env);
+        talk.apply(env, thread);
+      }
+    };
+    return after(log, fold, () => stable({ seq: thread.seq, runs: thread.runs.map(runState), handoffs: handoffState(thread.handoffs), inbox: inboxState(thread.inbox), messages: messagesOf(talk) }));
   }
   function batchStates(log) {
     const batch = new Batch();
     return after(log, batch, () => stable(batchState(batch)));
   }
-  function after(log, fold, state2) {
+  function after(log, fold, state) {
     return log.split("\n").filter(Boolean).map((line2) => {
       fold.apply(JSON.parse(line2));
-      return state2();
+      return state();
     });
   }
   function batchState(batch) {
