@@ -36,6 +36,18 @@ are configurable. It plays the part of any team's agents from the request alone;
 few cities, a few things to compare and some mistakes in code, and says of all else that it
 only shows how a run goes. ^C stops it.
 
+It plays conversations too: a specialist that has one asks the questions of its prompt, one
+step at a time, and gives it back; "cancel", "never mind" and "that's all" end it sooner.
+
+Behaviours, in place of a good model:
+  endless   calls tools for ever, whatever it is told
+  circles   dispatches the same tasks again and again
+  once      dispatches once and answers, whatever came of it
+  flood     creates 500 tasks at once
+  huge      ends every conversation with ten megabytes of text
+  empty     answers nothing at all
+  decline   each specialist declines the last of its tasks
+
 Faults are ` + sim.FaultSyntax + `.`,
 		Example: `  convene sim --first-token 150ms --per-chunk 10ms
   convene sim --faults "503=10%,429-above=8,cut=5%"`,

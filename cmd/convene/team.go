@@ -17,12 +17,21 @@ import (
 func newTeamCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "team",
-		Short: "Create, check, show and test team files",
+		Short: "List, create, check, show and test teams",
 		Args:  unknownCommand,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newTeamInitCommand(a), newTeamCheckCommand(a), newTeamShowCommand(a), newTeamTestCommand(a))
+	c.AddCommand(newTeamListCommand(a), newTeamInitCommand(a), newTeamCheckCommand(a), newTeamShowCommand(a), newTeamTestCommand(a))
 	return c
+}
+
+func newTeamListCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "List the built-in teams",
+		Args:  cobra.NoArgs,
+		RunE:  func(*cobra.Command, []string) error { return a.teamList() },
+	}
 }
 
 func newTeamInitCommand(a *app) *cobra.Command {

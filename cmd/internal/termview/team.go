@@ -1,6 +1,7 @@
 package termview
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -34,6 +35,10 @@ func Team(t *team.Team, prompts bool, theme Theme, width int) []string {
 		lines = append(lines, "", theme.quiet("HANDOFF"))
 		lines = append(lines, handoffTargets(t, width)...)
 	}
+	if c := t.Conversation; c != nil {
+		lines = append(lines, "", theme.quiet("CONVERSATION"))
+		lines = append(lines, conversationLines(c, width)...)
+	}
 	lines = append(lines, "", theme.quiet("DOCUMENT"))
 	lines = append(lines, layoutLines(t.Document, width)...)
 	return append(append(lines, ""), boundLines(t.Limits, theme, width)...)
@@ -52,6 +57,32 @@ func handoffTargets(t *team.Team, width int) (lines []string) {
 		}
 		lines = append(lines, wrap(fmt.Sprintf("  %-14s %s", target.Agent, Line(text)), width)...)
 	}
+	return lines
+}
+
+// conversationLines tells who answers the user: the stages in their order, the rules before
+// them, and who answers where nothing else decides.
+func conversationLines(c *team.Conversation, width int) (lines []string) {
+	add := func(name, text string) {
+		lines = append(lines, wrapIndented(fmt.Sprintf("  %-14s %s", name, Line(text)), width)...)
+	}
+	for _, rule := range c.Rules {
+		add("rule", fmt.Sprintf("%s, priority %d", rule.Agent, rule.Priority))
+	}
+	for _, stage := range c.Pipeline {
+		text := string(stage.Agent) + "; the last"
+		if stage.Next != "" {
+			text = fmt.Sprintf("%s; then %s", stage.Agent, stage.Next)
+		}
+		for _, back := range stage.CanReturnTo {
+			text += ", or back to " + string(back)
+		}
+		add(string(stage.Phase), text)
+	}
+	if c.Supervisor != "" {
+		add("supervisor", string(c.Supervisor))
+	}
+	add("else", cmp.Or(string(c.DefaultAgent), string(events.FacilitatorID)))
 	return lines
 }
 
