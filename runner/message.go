@@ -230,9 +230,9 @@ func (r *Run) converse(ctx context.Context, session *conversation.Session, dispa
 		Governor: r.governor, Dispatcher: dispatcher, Live: live,
 		Role: &specialists.Session{
 			ID: session.ID, Agent: target, DisplayName: spec.DisplayName, Limits: r.plan.config.Team.Limits, Desk: r.plan.desk,
-			Sentences: r.plan.config.Team.Conversation.Sentences(),
-			Finish:    func(tx *thread.Tx) { facilitator.Finish(tx, facilitator.Ending{}) },
-			Cancel:    func(tx *thread.Tx) { facilitator.Cancel(tx, "") },
+			Sentences: r.plan.config.Team.Conversation.Sentences(), Memory: r.plan.config.Team.Conversation.Window(),
+			Finish: func(tx *thread.Tx) { facilitator.Finish(tx, facilitator.Ending{}) },
+			Cancel: func(tx *thread.Tx) { facilitator.Cancel(tx, "") },
 		},
 	}
 	return l.Drive(ctx)

@@ -129,6 +129,8 @@ type Session struct {
 	Limits      team.Limits
 	// Sentences are what the user reads where the session ends otherwise than by a reply.
 	Sentences conversation.Messages
+	// Memory is how many of the newest messages of the session it reads; 0 is all.
+	Memory int
 	// Desk takes the conversation back.
 	Desk *handoff.Desk
 	// Finish ends the run behind its answer, Cancel closes one that was cancelled.

@@ -166,6 +166,9 @@ func (l *Loop) request(run *thread.Run, conv *thread.Conversation) llm.Request {
 		l.opening = append([]events.Message{{Role: events.RoleSystem, Content: l.Spec.System}}, l.Role.Opening(run)...)
 	}
 	earlier, history := conv.Earlier(), conv.Messages()
+	if role, sliding := l.Role.(Sliding); sliding {
+		history = role.Window(history)
+	}
 	messages := make([]events.Message, 0, len(earlier)+len(l.opening)+len(history)+1)
 	messages = append(messages, l.opening[0])
 	messages = append(messages, earlier...)

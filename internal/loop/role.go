@@ -68,6 +68,13 @@ type Role interface {
 	Fail(tx *thread.Tx, cause error)
 }
 
+// Sliding is a [Role] that reads only a part of its history.
+type Sliding interface {
+	// Window gives that part, as a function of the history alone. Each call of it has its
+	// result.
+	Window(history []events.Message) []events.Message
+}
+
 // NextStep says how an agent goes on. One that has handed the conversation over is over
 // for now: see [Role.Over].
 type NextStep interface{ nextStep() }
