@@ -12,6 +12,10 @@ const (
 	PermissionInitiate = "handoff:initiate"
 	PermissionCancel   = "handoff:cancel"
 	PermissionDelegate = "orchestration:delegate"
+	// What a supervisor does: write to the user, hand over, have a person take over.
+	PermissionNote      = "supervisor:note"
+	PermissionIntervene = "supervisor:handoff"
+	PermissionPause     = "supervisor:pause"
 )
 
 // Grants are the permissions of whoever sent a message, which everybody who acts on it has,

@@ -54,6 +54,10 @@ type AgentStarted struct {
 	CallRef
 }
 
+// SuperviseTool is the [AgentStarted.Tool] of a supervisor that reads an exchange: no model
+// called for it, and its end ends the run.
+const SuperviseTool = "supervise"
+
 // AgentMessage is the closing text of a specialist.
 type AgentMessage struct {
 	fact

@@ -12,6 +12,7 @@ import (
 	"github.com/convene-run/convene/internal/loop"
 	"github.com/convene-run/convene/internal/quote"
 	"github.com/convene-run/convene/llm"
+	"github.com/convene-run/convene/specialists"
 	"github.com/convene-run/convene/team"
 	"github.com/convene-run/convene/thread"
 )
@@ -30,6 +31,7 @@ const (
 // Role is what makes an agent the facilitator, or the only agent of a solo run.
 // Its end is the end of the run.
 type Role struct {
+	team        *team.Team
 	displayName string
 	limits      team.Limits
 	desk        *handoff.Desk
@@ -41,7 +43,7 @@ type Role struct {
 // NewRole gives the facilitator's role in a run; message is what it is asked. desk is nil
 // where the conversation is never handed over.
 func NewRole(t *team.Team, desk *handoff.Desk, message string) *Role {
-	r := &Role{displayName: t.Facilitator.DisplayName, limits: t.Limits, desk: desk, message: message}
+	r := &Role{team: t, displayName: t.Facilitator.DisplayName, limits: t.Limits, desk: desk, message: message}
 	if len(t.AnswerSchema) > 0 {
 		r.read = t.Answer
 	}
@@ -50,7 +52,7 @@ func NewRole(t *team.Team, desk *handoff.Desk, message string) *Role {
 
 // Over reports whether the run has finished, or a specialist has the conversation.
 func (r *Role) Over(run *thread.Run) bool {
-	return run.Status.Over() || run.Floor() != thread.Facilitator
+	return run.Status.Over() || run.FinalAnswer != nil || run.Floor() != thread.Facilitator
 }
 
 // Opening is the user's request.
@@ -170,7 +172,9 @@ func (r *Role) Close(tx *thread.Tx, reply events.Reply) {
 		return
 	}
 	tx.Emit(events.FacilitatorID, thread.Facilitator, events.FinalAnswer{Content: reply.Text})
-	Finish(tx, Ending{})
+	if !specialists.Supervise(tx, r.team) {
+		Finish(tx, Ending{})
+	}
 }
 
 // closeStructured takes an answer that fits the team's schema. What is wrong with

@@ -181,9 +181,11 @@ func (r *Run) first(th *thread.Thread, message *Message, started events.Workflow
 func (r *Run) talk(ctx, work context.Context, live *agent.Live, prompt string, dispatcher loop.Dispatcher) error {
 	for {
 		var session *conversation.Session
+		var supervision *thread.Dispatch
 		over := false
 		err := r.journal.Do(func(tx *thread.Tx) {
 			over, session = tx.Run.Status.Over() || tx.Run.Suspended != nil, nil
+			supervision = tx.Run.Supervision()
 			if tx.Run.Floor() != thread.Facilitator {
 				session = tx.Run.Thread().Handoffs.Active()
 			}
@@ -191,6 +193,8 @@ func (r *Run) talk(ctx, work context.Context, live *agent.Live, prompt string, d
 		switch {
 		case err != nil || over:
 			return err
+		case supervision != nil:
+			err = r.supervised(work, supervision.ID, dispatcher)
 		case session != nil && session.Request.Target == events.HumanID:
 			err = r.awaitPerson()
 		case session != nil:
@@ -231,7 +235,7 @@ func (r *Run) converse(ctx context.Context, session *conversation.Session, dispa
 		Role: &specialists.Session{
 			ID: session.ID, Agent: target, DisplayName: spec.DisplayName, Limits: r.plan.config.Team.Limits, Desk: r.plan.desk,
 			Sentences: r.plan.config.Team.Conversation.Sentences(), Memory: r.plan.config.Team.Conversation.Window(),
-			Finish: func(tx *thread.Tx) { facilitator.Finish(tx, facilitator.Ending{}) },
+			Finish: r.answered,
 			Cancel: func(tx *thread.Tx) { facilitator.Cancel(tx, "") },
 		},
 	}

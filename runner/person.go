@@ -28,7 +28,7 @@ func (r *Run) awaitPerson() error {
 			waits = true
 		default:
 			tx.Emit(events.HumanID, thread.ActorID(tx.Run.Thread().Handoffs.Active().ID), events.FinalAnswer{Content: input.Answer.Content})
-			facilitator.Finish(tx, facilitator.Ending{})
+			r.answered(tx)
 		}
 	})
 	if err == nil && waits {

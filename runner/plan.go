@@ -48,6 +48,8 @@ type agentConfig struct {
 	Asked string `json:"asked_system,omitempty"`
 	// Session is set on a specialist that the conversation may be handed over to.
 	Session *sessionConfig `json:"session,omitempty"`
+	// Supervisor is set on the specialist that reads every exchange.
+	Supervisor *sessionConfig `json:"supervisor,omitempty"`
 	// Targets are where the run asks its models, for those who resume it. Logs of before
 	// have none.
 	Targets []llm.LoggedTarget `json:"targets,omitempty"`
@@ -71,6 +73,8 @@ type plan struct {
 	asked map[events.AgentID]*loop.Spec
 	// sessions are those that the conversation may be handed over to, as they are then.
 	sessions map[events.AgentID]*loop.Spec
+	// supervisor is the specialist that reads every exchange, nil for none.
+	supervisor *loop.Spec
 	// flow and router say how conversations go, and who answers.
 	flow   *conversation.Flow
 	router *conversation.Router
@@ -117,9 +121,13 @@ func configure(t *team.Team, model string, solo bool, program []agent.Tool) (con
 		if err != nil {
 			return c, err
 		}
+		supervisor, err := supervisorOf(t, s)
+		if err != nil {
+			return c, err
+		}
 		c.Agents = append(c.Agents, agentConfig{
 			ID: s.ID, DisplayName: s.DisplayName, System: text, Tuning: s.Tuning,
-			Models: models(model, s.Model, s.API, s.FallbackModels), Tools: toolConfigs(slices.Concat(own, tools)), Asked: asked, Session: session,
+			Models: models(model, s.Model, s.API, s.FallbackModels), Tools: toolConfigs(slices.Concat(own, tools)), Asked: asked, Session: session, Supervisor: supervisor,
 		})
 	}
 	return c, nil
@@ -133,6 +141,15 @@ func sessionOf(t *team.Team, s team.Specialist, tools []agent.Tool) (*sessionCon
 	}
 	system, err := specialists.SessionSystem(t, s, tools)
 	return &sessionConfig{System: system, Tools: toolConfigs(append(sessionTools(t, s, nil), tools...))}, err
+}
+
+// supervisorOf writes down the specialist that reads every exchange; nil for the others.
+func supervisorOf(t *team.Team, s team.Specialist) (*sessionConfig, error) {
+	if t.Conversation == nil || t.Conversation.Supervisor != s.ID {
+		return nil, nil
+	}
+	system, err := specialists.SupervisorSystem(t, s)
+	return &sessionConfig{System: system, Tools: toolConfigs(specialists.SupervisorTools(t, s, nil))}, err
 }
 
 // models are the models that an agent asks: the job's for all, which stands alone, else
@@ -193,6 +210,13 @@ func (r *Runner) compile(c config, encoded json.RawMessage) (*plan, error) {
 				return nil, err
 			}
 			p.sessions[a.ID] = whenAsked(c.Team.Name, *spec, a.Session.System, talking)
+		}
+		if a.Supervisor != nil && !a.Function {
+			watching, err := tools.supervisor(&c.Team, &a)
+			if err != nil {
+				return nil, err
+			}
+			p.supervisor = whenAsked(c.Team.Name, *spec, a.Supervisor.System, watching)
 		}
 		card := events.AgentCard{ID: a.ID, DisplayName: a.DisplayName, Models: []string{}}
 		card.Handoff, card.Orchestration = c.Team.Card(a.ID)
@@ -377,6 +401,9 @@ func (r *Runner) prepare(job Job, given json.RawMessage) (*plan, error) {
 		return nil, err
 	}
 	own = own.WithDefaults()
+	if c := own.Conversation; c != nil && job.Functions[c.Supervisor] != nil {
+		return nil, &InputError{fmt.Sprintf("specialist %s is a Go function, which cannot supervise. Name another as conversation.supervisor", c.Supervisor)}
+	}
 	for _, id := range own.Talkers() {
 		if job.Functions[id] != nil {
 			return nil, &InputError{fmt.Sprintf("specialist %s is a Go function, which cannot talk to the user. Take it out of handoff.targets and conversation", id)}

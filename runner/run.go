@@ -274,8 +274,8 @@ func (r *Run) run(ctx, work context.Context, live *agent.Live, prompt string) {
 
 	dispatcher := specialists.NewDispatcher(specialists.Config{
 		Run: r.id, Priority: r.terms.Priority, Team: &r.plan.config.Team, Specs: r.plan.specs, Asked: r.plan.asked, Journal: r.journal,
-		Functions: r.terms.Functions,
-		Caller:    r.patience, Governor: r.governor.dispatch, Watch: r.watch.add,
+		Functions: r.terms.Functions, Supervisor: r.plan.supervisor,
+		Caller: r.patience, Governor: r.governor.dispatch, Watch: r.watch.add,
 	})
 	var err error
 	if r.plan.config.Delegation != nil {

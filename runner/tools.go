@@ -96,6 +96,12 @@ func (k *toolkits) session(t *team.Team, a *agentConfig) (*loop.Toolset, error) 
 	return k.make(known, "session "+string(a.ID), a.Session.Tools)
 }
 
+// supervisor gives the tools of the specialist that reads every exchange.
+func (k *toolkits) supervisor(t *team.Team, a *agentConfig) (*loop.Toolset, error) {
+	s, _ := t.Specialist(a.ID)
+	return k.make(handlers(specialists.SupervisorTools(t, s, k.desk)), "supervisor", a.Supervisor.Tools)
+}
+
 // sessionTools are the tools that a specialist has because it has the conversation.
 func sessionTools(t *team.Team, s team.Specialist, desk *handoff.Desk) []agent.Tool {
 	return append(specialists.SessionTools(t, s, desk), facilitator.Asking(t, s.ID)...)

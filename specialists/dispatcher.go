@@ -22,10 +22,12 @@ type Config struct {
 	Team     *team.Team
 	// Specs are the specialists by id, as they were when the run started; Asked are
 	// the same where they only answer a question.
-	Specs   map[events.AgentID]*loop.Spec
-	Asked   map[events.AgentID]*loop.Spec
-	Journal loop.Journal
-	Caller  loop.Caller
+	Specs map[events.AgentID]*loop.Spec
+	Asked map[events.AgentID]*loop.Spec
+	// Supervisor is the specialist that reads exchanges, nil for none.
+	Supervisor *loop.Spec
+	Journal    loop.Journal
+	Caller     loop.Caller
 	// Governor gives the governor of a dispatch that has spent so much so far.
 	Governor func(spent events.Usage, costUSD *float64) loop.Governor
 	// Functions are the specialists that are Go functions.
@@ -55,12 +57,13 @@ func (d *Dispatcher) Dispatch(ctx context.Context, id events.DispatchID, timeout
 	var (
 		who   events.AgentID
 		asked bool
+		reads bool // the exchange
 		spent events.Usage
 		cost  *float64
 	)
 	err := d.config.Journal.Do(func(tx *thread.Tx) {
 		if dispatch := tx.Run.Dispatch(id); dispatch != nil {
-			who, asked = dispatch.Start.Agent, dispatch.Start.Asked
+			who, asked, reads = dispatch.Start.Agent, dispatch.Start.Asked, dispatch.Start.Tool == events.SuperviseTool
 			spent, cost = dispatch.Usage, dispatch.CostUSD
 		}
 	})
@@ -71,17 +74,21 @@ func (d *Dispatcher) Dispatch(ctx context.Context, id events.DispatchID, timeout
 	if asked {
 		specs = d.config.Asked
 	}
+	limits := d.config.Team.Limits
 	spec := specs[who]
+	if reads {
+		spec, limits.MaxSpecialistTurns = d.config.Supervisor, min(limits.MaxSpecialistTurns, maxSupervisorTurns)
+	}
 	if spec == nil {
 		return fmt.Errorf("drive dispatch %s: the team has no specialist %q", id, who)
 	}
-	role := &role{id: id, agent: who, displayName: spec.DisplayName, limits: d.config.Team.Limits}
+	role := &role{id: id, agent: who, displayName: spec.DisplayName, limits: limits}
 	if err := d.places.Acquire(ctx, 1); err == nil {
 		defer d.places.Release(1)
 	}
 	ctx, live, done := d.config.Watch(ctx, spec, id, timeout)
 	defer done()
-	if f := d.config.Functions[who]; f != nil {
+	if f := d.config.Functions[who]; f != nil && !reads {
 		return f.drive(ctx, &d.config, role, live)
 	}
 	l := &loop.Loop{

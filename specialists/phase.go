@@ -11,6 +11,7 @@ import (
 	"github.com/convene-run/convene/conversation"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/internal/chars"
+	"github.com/convene-run/convene/internal/handoff"
 	"github.com/convene-run/convene/internal/loop"
 	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/team"
@@ -42,7 +43,7 @@ type phaseArgs struct {
 }
 
 // completePhase is the tool of a specialist in a pipeline.
-func completePhase(t *team.Team, s team.Specialist) agent.Tool {
+func completePhase(t *team.Team, s team.Specialist, desk *handoff.Desk) agent.Tool {
 	flow, _ := t.Flow() // the team was checked
 	leads, _ := flow.Leads(s.ID)
 	return agent.Tool{
@@ -65,18 +66,21 @@ func completePhase(t *team.Team, s team.Specialist) agent.Tool {
 			if err := in.Decode(&args); err != nil {
 				return agent.Refuse(err)
 			}
-			return complete(tx, t, flow, in, args)
+			return complete(tx, t, flow, desk, in, args)
 		}),
 	}
 }
 
 // complete ends the phase, and has the next agent go on. Beyond [conversation.MaxTransitions]
 // in a row the agents go round in a ring: [Session.Prepare] then stops there.
-func complete(tx *thread.Tx, t *team.Team, flow *conversation.Flow, in agent.Invocation, args phaseArgs) agent.Result {
+func complete(tx *thread.Tx, t *team.Team, flow *conversation.Flow, desk *handoff.Desk, in agent.Invocation, args phaseArgs) agent.Result {
 	state := &tx.Run.Thread().Handoffs
 	before := flow.Phase(state.Progress)
 	facts, err := flow.Complete(state, args.Result, args.Next)
 	if err != nil {
+		return agent.Refuse(err)
+	}
+	if err := away(desk, facts); err != nil {
 		return agent.Refuse(err)
 	}
 	if len(tx.Run.Entered) >= conversation.MaxTransitions {
@@ -101,6 +105,20 @@ func complete(tx *thread.Tx, t *team.Team, flow *conversation.Flow, in agent.Inv
 		Synthetic: true, Reason: nudgePhase,
 	})
 	return agent.Result{Text: fmt.Sprintf("Your phase is complete. %s has the conversation now.", session.Request.Target)}
+}
+
+// away says why the agent of the next phase cannot take over, nil where it can.
+func away(desk *handoff.Desk, facts []events.Event) error {
+	for _, fact := range facts {
+		request, ok := fact.(events.HandoffRequested)
+		if !ok || desk.Available == nil {
+			continue
+		}
+		if err := desk.Available(request.Target); err != nil {
+			return fmt.Errorf("%s cannot take over now: %w. Tell the user so, and that they can go on later", request.Target, err)
+		}
+	}
+	return nil
 }
 
 // rollBack takes back the transition that began the session in this run, since its agent

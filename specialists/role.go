@@ -29,6 +29,9 @@ func (r *role) Over(run *thread.Run) bool { return r.dispatch(run).Finish != nil
 // them.
 func (r *role) Opening(run *thread.Run) []events.Message {
 	start := r.dispatch(run).Start
+	if start.Tool == events.SuperviseTool {
+		return []events.Message{{Role: events.RoleUser, Content: exchanged(run)}}
+	}
 	if start.Asked {
 		return []events.Message{{Role: events.RoleUser, Content: quote.After(asker(run, start)+" asks you:", start.Message) +
 			"\n\nAnswer in text. You have no tasks for this, and nothing is written into the document."}}

@@ -42,7 +42,7 @@ func SessionTools(t *team.Team, s team.Specialist, desk *handoff.Desk) []agent.T
 		tools = append(tools, setWorkflowState(s.WorkflowStates))
 	}
 	if len(phases(t, s)) > 0 {
-		tools = append(tools, completePhase(t, s))
+		tools = append(tools, completePhase(t, s, desk))
 	}
 	if t.Handoff != nil && slices.Contains(t.Handoff.Sources, s.ID) {
 		tools = append(tools, Handoff(t, desk, s.ID))
@@ -140,7 +140,9 @@ type Session struct {
 func (s *Session) actor() thread.ActorID { return thread.ActorID(s.ID) }
 
 // Over reports whether the run has ended or the conversation was given back.
-func (s *Session) Over(run *thread.Run) bool { return run.Status.Over() || run.Floor() != s.actor() }
+func (s *Session) Over(run *thread.Run) bool {
+	return run.Status.Over() || run.FinalAnswer != nil || run.Floor() != s.actor()
+}
 
 // Opening is empty: what the specialist was told is part of its history, which goes on over
 // runs.

@@ -55,7 +55,9 @@ func (r *Run) finishDispatch(env events.Envelope, e events.AgentFinished) error 
 		return fmt.Errorf("dispatch %s is not under way", env.Dispatch)
 	}
 	d.Finish = &e
-	r.countTool(e.Status == events.OutcomeOK)
+	if !d.supervises() {
+		r.countTool(e.Status == events.OutcomeOK)
+	}
 	// Nobody continues a finished dispatch: its history is in the log for whoever
 	// asks, and thousands of runs at once need not hold it.
 	d.Conversation = &Conversation{actor: ActorOf(env.Dispatch), thread: r.thread, turns: d.Conversation.turns}
@@ -63,6 +65,19 @@ func (r *Run) finishDispatch(env events.Envelope, e events.AgentFinished) error 
 		return nil
 	}
 	return r.Facilitator.callDone(events.ToolCallDone{Tool: d.Start.Tool, Result: e.Result, CallRef: d.Start.CallRef})
+}
+
+// supervises reports whether the agent reads the exchange of the run, which it is no part of.
+func (d *Dispatch) supervises() bool { return d != nil && d.Start.Tool == events.SuperviseTool }
+
+// Supervision is the dispatch that reads the run's exchange, nil for none.
+func (r *Run) Supervision() *Dispatch {
+	for _, d := range r.Dispatches {
+		if d.supervises() {
+			return d
+		}
+	}
+	return nil
 }
 
 // wrote counts an entry that answers the tasks.

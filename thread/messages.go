@@ -88,7 +88,7 @@ func (t *Thread) note(env events.Envelope) {
 	case events.WorkflowStarted:
 		t.noteStart(env, e)
 	case events.FacilitatorMessage:
-		t.noteAgent(env, Message{Content: e.Content, Interim: true})
+		t.noteAgent(env, Message{Content: e.Content, Interim: t.Current().FinalAnswer == nil})
 	case events.AgentMessage:
 		if t.sessions[ActorOf(env.Dispatch)] != nil {
 			t.noteAgent(env, Message{Content: e.Content, Interim: true})

@@ -294,7 +294,9 @@ func (r *Run) converse(env events.Envelope) error {
 		_, err := conv.callStarted(e.Tool, e.CallRef)
 		return err
 	case events.ToolCallDone:
-		r.countTool(!e.Failed)
+		if !r.byID[env.Dispatch].supervises() {
+			r.countTool(!e.Failed)
+		}
 		if input := r.Asked(e.CallID); input != nil {
 			input.Settled = true
 		}

@@ -102,6 +102,18 @@ func (d *Desk) Route(tx *thread.Tx, agent events.AgentID, h conversation.Handoff
 	return nil
 }
 
+// Pause gives the conversation to a person, whatever the team's targets are.
+func (d *Desk) Pause(tx *thread.Tx, actor thread.ActorID, h conversation.Handoff) *conversation.RejectedError {
+	p := conversation.Policy{Targets: []conversation.Target{{Agent: events.HumanID}}}
+	for _, fact := range conversation.Request(&tx.Run.Thread().Handoffs, p, d.sanitized(tx.Run, h)) {
+		d.emit(tx, h.Source, actor, fact)
+		if rejected, ok := fact.(events.HandoffRejected); ok {
+			return &conversation.RejectedError{Code: rejected.Code, Reason: rejected.Reason}
+		}
+	}
+	return nil
+}
+
 // emit adds a fact about the source's handoff. The end of a session is its agent's.
 func (d *Desk) emit(tx *thread.Tx, source events.AgentID, actor thread.ActorID, fact events.Event) {
 	if returned, ok := fact.(events.HandoffReturned); ok {
