@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -116,4 +117,53 @@ func TestBoundOfRuns(t *testing.T) {
 	cancel()
 	require.NoError(t, r.Shutdown(now))
 	require.Equal(t, http.StatusServiceUnavailable, begin("acme"))
+}
+
+// A message that needs no further run is taken though the bound is reached; one that does is
+// refused before it is in the log.
+func TestBoundOfRunsAndMessages(t *testing.T) {
+	log, r, call := tenants(t, steer.Config{MaxRuns: 1}, sim.Options{FirstToken: 1 << 40})
+	busy, other := "/api/v1/threads/"+uuid.NewString(), "/api/v1/threads/"+uuid.NewString()
+	status, receipt := call("acme", http.MethodPost, busy+"/messages", `{"content":"Hello"}`)
+	require.Equal(t, http.StatusAccepted, status, "%v", receipt)
+	status, receipt = call("acme", http.MethodPost, busy+"/messages", `{"content":"And you?"}`)
+	require.Equal(t, http.StatusAccepted, status, "%v", receipt)
+	require.EqualValues(t, 1, receipt["place"])
+	for _, tenant := range []string{"acme", "globex"} {
+		status, receipt = call(tenant, http.MethodPost, other+"/messages", `{"content":"Hello","message_id":"m"}`)
+		require.Equal(t, http.StatusTooManyRequests, status, "%v", receipt)
+	}
+	tip, err := log.Last(t.Context(), events.ThreadKey{Tenant: "globex", Thread: events.ThreadID(other[len("/api/v1/threads/"):])})
+	require.NoError(t, err)
+	require.Zero(t, tip)
+	for _, run := range r.Runs() {
+		now, cancel := context.WithCancel(t.Context())
+		cancel()
+		require.NoError(t, run.Stop(now))
+	}
+	status, receipt = call("globex", http.MethodPost, other+"/messages", `{"content":"Hello","message_id":"m"}`)
+	require.Equal(t, http.StatusAccepted, status, "%v", receipt)
+}
+
+// The same thread id of another tenant is another thread: what is said in one is not in the
+// other, and neither hands the other's over.
+func TestTenantsTalkApart(t *testing.T) {
+	_, r, call := tenants(t, steer.Config{}, sim.Options{})
+	path := "/api/v1/threads/" + uuid.NewString()
+	for _, tenant := range []string{"acme", "globex"} {
+		status, answer := call(tenant, http.MethodGet, path+"/messages", "")
+		require.Equal(t, http.StatusNotFound, status, "%v", answer)
+		status, answer = call(tenant, http.MethodPost, path+"/handoff", `{"target":"x","reason":"y","summary":"z"}`)
+		require.Equal(t, http.StatusNotFound, status, "%v", answer)
+		status, answer = call(tenant, http.MethodPost, path+"/messages", `{"content":"Hello from `+tenant+`","message_id":"m"}`)
+		require.Equal(t, http.StatusAccepted, status, "%v", answer)
+		for _, run := range r.Runs() {
+			_, err := run.Wait()
+			require.NoError(t, err)
+		}
+		status, answer = call(tenant, http.MethodGet, path+"/messages", "")
+		require.Equal(t, http.StatusOK, status)
+		first := answer["messages"].([]any)[0].(map[string]any)
+		require.Equal(t, "Hello from "+tenant, first["content"])
+	}
 }

@@ -19,11 +19,13 @@ import (
 	"github.com/convene-run/convene/events/sqlite"
 	"github.com/convene-run/convene/internal/sim"
 	"github.com/convene-run/convene/llm"
+	"github.com/convene-run/convene/llm/llmtest"
 	"github.com/convene-run/convene/llm/openai"
 	"github.com/convene-run/convene/llm/wire"
 	"github.com/convene-run/convene/runner"
 	"github.com/convene-run/convene/steer"
 	"github.com/convene-run/convene/team"
+	"github.com/convene-run/convene/thread"
 	"github.com/convene-run/convene/web"
 )
 
@@ -486,4 +488,76 @@ func TestEdgeLongRunning(t *testing.T) {
 	require.Equal(t, events.StatusDegraded, view.Status)
 	require.Equal(t, events.OutcomeTimedOut, d.ended(t, c, "knowledge").Status)
 	require.Contains(t, last(c.said()), "Assistant: ")
+}
+
+// A question of the facilitator's waits for the user, with no process at work, and the next
+// message answers it.
+func TestQuestionOverHTTP(t *testing.T) {
+	log := events.NewMemory()
+	ask := llmtest.Call("ask_user", map[string]any{"question": "By train or by car?", "choices": []string{"train", "car"}})
+	client := llmtest.Script(t, llmtest.Agent("the facilitator of a team", llmtest.Calls("", ask), llmtest.Says("By train, then.")))
+	server := serve(t, web.Config{Log: log, Runs: newRuns(t, log, oneClient{client})})
+	c := newChat(t, server)
+	c.say("Plan a day in Kyoto", `"team":"trip"`)
+	view := c.rests()
+	require.Equal(t, events.StatusAwaitingInput, view.Status)
+	require.Equal(t, []thread.InputContext{
+		{ID: "i1", For: events.InputQuestion, Agent: events.FacilitatorID, Question: "By train or by car?", Choices: []string{"train", "car"}},
+	}, view.Inputs)
+	asked := c.messages("").Messages
+	require.Equal(t, []string{"train", "car"}, asked[len(asked)-1].Choices)
+	var page struct{ Threads []web.ThreadLine }
+	status, _, body := server.get(t, "/api/v1/threads?waiting=question")
+	require.Equal(t, http.StatusOK, status)
+	require.NoError(t, json.Unmarshal([]byte(body), &page))
+	require.Len(t, page.Threads, 1)
+	require.Equal(t, []events.Ask{{InputID: "i1", For: events.InputQuestion, Question: "By train or by car?"}}, page.Threads[0].Asks)
+
+	receipt := c.say("train", `"message_id":"m2"`)
+	require.Equal(t, events.DeliveryAnswer, receipt.Delivery)
+	require.Equal(t, events.StatusCompleted, c.rests().Status)
+	require.Equal(t, "By train, then.", c.messages("").Messages[3].Content)
+	var again web.Receipt
+	c.call(http.MethodPost, "/messages", message("train", `"message_id":"m2"`), http.StatusOK, &again)
+	require.True(t, again.Duplicate)
+	c.call(http.MethodPost, "/messages", message("car", `"delivery":"answer","input_id":"i1"`), http.StatusConflict, nil)
+}
+
+// Proves R49 over HTTP: a conversation that was handed to a person waits at the desk, a person
+// answers in their own name, and releases it.
+func TestHumanDeskOverHTTP(t *testing.T) {
+	d := newDesk(t, newModelServer(t), nil)
+	c := newChat(t, d.served)
+	c.say("I want to speak to a human about my invoice", `"team":"support"`)
+	view := c.rests()
+	require.Equal(t, events.HumanID, view.Agent)
+	require.Equal(t, events.StatusAwaitingInput, view.Status)
+	require.Len(t, view.Inputs, 1)
+	require.Equal(t, events.InputHuman, view.Inputs[0].For)
+	var page struct{ Threads []web.ThreadLine }
+	_, _, body := d.get(t, "/api/v1/threads?waiting=human")
+	require.NoError(t, json.Unmarshal([]byte(body), &page))
+	require.Len(t, page.Threads, 1)
+	require.Equal(t, c.thread, page.Threads[0].Thread)
+
+	more := c.say("Is anybody there?")
+	require.Equal(t, events.DeliveryQueue, more.Delivery, "the user's message is no answer")
+	c.say("It is on its way.", `"delivery":"answer","input_id":"i1","user_id":"operator-1"`)
+	require.Eventually(t, func() bool { return c.context().Status == events.StatusAwaitingInput && len(c.context().Queued) == 0 }, time.Minute, 10*time.Millisecond)
+	messages := c.messages("").Messages
+	var said []string
+	for _, m := range messages {
+		if m.Role != thread.RoleNotice {
+			said = append(said, string(m.Role)+" "+string(m.Agent)+" "+m.UserID+": "+m.Content)
+		}
+	}
+	require.Equal(t, []string{
+		"user  : I want to speak to a human about my invoice", "user  : Is anybody there?", "assistant human operator-1: It is on its way.",
+	}, said, "each once")
+
+	c.call(http.MethodDelete, "/handoff?user_id=operator-1", "", http.StatusAccepted, nil)
+	require.Equal(t, events.FacilitatorID, c.rests().Agent)
+	require.Empty(t, c.context().Inputs)
+	require.Len(t, d.logged(t, c, events.KindHandoffReturned), 1)
+	d.model.of(t, "facilitator")
 }
