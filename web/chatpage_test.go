@@ -4,6 +4,7 @@ package web_test
 
 import (
 	"fmt"
+	"os"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/race"
 	"github.com/convene-run/convene/internal/sim"
 	"github.com/convene-run/convene/thread"
 	"github.com/convene-run/convene/web"
@@ -70,10 +72,28 @@ func TestConversation(t *testing.T) {
 	b.push("Exit")
 	b.wait(`document.querySelectorAll('.mark').length === 2`)
 	b.wait(`document.querySelector('.floor')?.innerText.includes('Assistant answers') && document.querySelector('.offer') && ` + atRest)
-	require.Contains(t, b.text(".offer"), "You left Skill Creation Assistant at step 2 of 5")
+	require.Contains(t, b.text(".offer"), "Skill Creation Assistant was left at step 2 of 5")
 	b.shot("chat-left")
 
+	resumed := `document.querySelector('.floor')?.innerText.includes('Skill Creation Assistant has the floor') && document.querySelector('.head').innerText.includes('Step 2 of 5') && ` + atRest
+	b.click(".offer button")
+	b.wait(resumed)
+	b.shows("Reconnecting you with Skill Creation Assistant")
 	key := events.ThreadKey{Tenant: events.LocalTenant, Thread: events.ThreadID(js[string](b, `location.hash.slice('#/threads/'.length)`))}
+	b.sameAs(log, key)
+
+	server.stop()
+	log = dayLater(t, log, key)
+	b.forgetErrors()
+	again := serve(t, web.Config{Log: log, Runs: chatRuns(t, log), Address: server.address})
+	defer again.stop()
+	b.reload()
+	b.wait(`document.querySelector('.head')?.innerText.includes('Step 2 of 5')`)
+	b.write("Hello again")
+	b.wait(`document.querySelector('.floor').innerText.includes('Assistant answers') && document.querySelector('.offer') && ` + atRest)
+	b.shot("chat-day-later")
+	b.click(".offer button")
+	b.wait(resumed)
 	b.sameAs(log, key)
 	b.click(".said.assistant .of-run")
 	b.wait(`location.hash.startsWith('#/runs/') && document.querySelector('.timeline')`)
@@ -92,4 +112,60 @@ func (b *tab) sameAs(log events.Log, key events.ThreadKey) {
 		}
 	}
 	require.Equal(b.t, who, js[[]string](b, `[...document.querySelectorAll('.messages .said')].map((e) => e.classList[1])`))
+}
+
+// dayLater is the same thread, a day ago.
+func dayLater(t testing.TB, log events.Log, key events.ThreadKey) *events.Memory {
+	t.Helper()
+	envs, err := log.Read(t.Context(), key, 0, 0)
+	require.NoError(t, err)
+	for i := range envs {
+		envs[i].Time = envs[i].Time.Add(-25 * time.Hour)
+	}
+	older := events.NewMemory()
+	epoch, err := older.Claim(t.Context(), key, "test", false)
+	require.NoError(t, err)
+	require.NoError(t, older.Append(t.Context(), key, epoch, 0, envs))
+	require.NoError(t, older.Release(t.Context(), key, epoch))
+	return older
+}
+
+// Proves R49 in a browser: a thread that waits for a person stands first in the list, and is
+// answered at the desk; what its user writes meanwhile is queued. A question is answered by
+// one of its choices, once.
+func TestDesk(t *testing.T) {
+	log := events.NewMemory()
+	c := tellSupport(t, log)
+	c.hears("I want to talk to a person", events.MessageRouted{Agent: "billing", Tier: events.TierHandoff, Rule: "h1"})
+	c.by("billing", "h1", events.InputRequested{InputID: "i1", For: events.InputQuestion, Question: "Refund the second charge of €39.00?", Choices: []string{"Yes, refund it", "No"}})
+	c.by("billing", "h1", events.InputRequested{InputID: "i2", For: events.InputHuman, Question: "I want to talk to a person"})
+	c.add(events.RunSuspended{AwaitingInput: true})
+	require.NoError(t, log.Release(t.Context(), c.key, c.epoch))
+	server := serve(t, web.Config{Log: log})
+	b := browse(t)
+	b.open(server.url("/#/threads"))
+	b.wait(`document.querySelector('.threads li')`)
+	require.Contains(t, b.text(".threads li"), "waits for a person")
+	require.Contains(t, b.text(".threads li"), "Refund the second charge")
+	b.shot("threads")
+	b.click(".threads a")
+	b.wait(`document.querySelector('#message')?.placeholder.startsWith('Answer in the agent')`)
+	b.before(`window.posts = 0; const real = fetch; window.fetch = (path, how) => { if (how?.method === 'POST') { window.posts++; return new Promise(() => {}); } return real(path, how); }`)
+	b.reload()
+	b.wait(`document.querySelector('.choices button')`)
+	for _, look := range []struct {
+		name, scheme  string
+		width, height int64
+	}{{"chat-desk", "light", 1440, 900}, {"chat-desk-dark", "dark", 1440, 900}, {"chat-desk-phone", "light", 390, 844}} {
+		b.scheme(look.scheme)
+		b.size(look.width, look.height, look.width < 600)
+		b.shot(look.name)
+		require.False(t, js[bool](b, `document.documentElement.scrollWidth > innerWidth`), "%s: nothing scrolls sideways", look.name)
+		if _, err := os.Stat("node_modules/axe-core"); err == nil && !race.Enabled {
+			require.Equal(t, "[]", violations(b, allRules), look.name)
+		}
+	}
+	js[bool](b, `(() => { const yes = [...document.querySelectorAll('.choices button')].find((e) => e.innerText === 'Yes, refund it'); yes.click(); yes.click(); yes.click(); return true; })()`)
+	b.wait(`window.posts === 1 && document.querySelector('.waiting')?.innerText.includes('Yes, refund it')`)
+	b.clean()
 }

@@ -6,6 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"github.com/convene-run/convene/events"
 )
 
@@ -44,7 +47,9 @@ func (c *chatStory) hears(text string, routed events.MessageRouted) {
 	c.messages++
 	routed.MessageID = events.MessageID(fmt.Sprint("m", c.messages))
 	if c.runs++; c.runs > 1 {
-		c.run = events.RunID(fmt.Sprintf("%s%02d", c.run[:34], c.runs))
+		id, err := uuid.NewV7()
+		require.NoError(c.t, err)
+		c.run = events.RunID(id.String())
 	}
 	run := c.run
 	c.run = ""

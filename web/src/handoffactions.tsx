@@ -64,7 +64,7 @@ export function Offer({ view }: { view: ChatView }) {
   };
   return (
     <p class="offer">
-      <span>You left {name} at step {session.step} of {session.steps}. What it had gathered is kept.</span>
+      <span>{name} was left at step {session.step} of {session.steps}. What it had gathered is kept.</span>
       <button type="button" disabled={view.outbox.pending.value.length > 0} onClick={resume}>Resume</button>
     </p>
   );

@@ -232,7 +232,7 @@ export class Talk {
 }
 
 const returned: Record<string, string> = {
-  completed: "{0} is done and hands back", cancelled: "You left {0}", error: "{0} could not go on and hands back",
+  completed: "{0} is done and hands back", cancelled: "The session with {0} has ended", error: "{0} could not go on and hands back",
 };
 
 // unanswered says that a run ended without an answer.

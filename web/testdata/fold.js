@@ -1306,7 +1306,7 @@ var fold = (() => {
   };
   var returned = {
     completed: "{0} is done and hands back",
-    cancelled: "You left {0}",
+    cancelled: "The session with {0} has ended",
     error: "{0} could not go on and hands back"
   };
   function unanswered(d) {
