@@ -7,7 +7,7 @@
 // change it:
 //
 //	var state conversation.State
-//	for _, fact := range conversation.Request(&state, targets, handoff) {
+//	for _, fact := range conversation.Request(&state, policy, handoff) {
 //		// append the fact to the log, then
 //		err := state.Apply(envelope)
 //	}

@@ -52,6 +52,23 @@ func (k *talk) withConfig(config runner.Config, tm *team.Team, text string, mess
 	return result
 }
 
+// Proves the edge case "Sub-Agent Unavailability" of the first source: the facilitator is told
+// who did not answer and why, and answers from what it has; it is asked to name the limitation.
+func TestEdgeSubAgentUnavailable(t *testing.T) {
+	k := &talk{t: t, log: events.NewMemory()}
+	ask := llmtest.Call("ask_specialists", args{"question": "How do I limit rates?"})
+	script := llmtest.Script(t,
+		llmtest.Agent(boss, llmtest.Calls("", ask), llmtest.Says("I'm working with limited resources right now, but here's what I know...")),
+		llmtest.Agent(alpha, llmtest.Says("By tokens.")),
+		llmtest.Agent(beta, llmtest.Fails(&llm.Error{Kind: llm.ErrBadRequest, Status: 400, Message: "the knowledge base is down"})))
+	result := k.sayTo(script, twoTalkers(), "How?", runner.Message{})
+	require.Equal(t, events.StatusCompleted, result.Status, result.Reason)
+	read := script.Requests(boss)[1].Messages
+	require.Contains(t, said(read)[2], "By tokens.")
+	require.Contains(t, said(read)[2], "the knowledge base is down")
+	require.Contains(t, read[0].Content, "name in your answer what is missing for that reason")
+}
+
 // Proves R37 and the edge case "Handoff Target Unavailable" of the first source: a trigger and
 // the tool are rejected with alternatives, the facilitator keeps the conversation and answers in
 // the same turn.
