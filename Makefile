@@ -67,6 +67,10 @@ bench: ## overhead, critical path and memory of whole runs and batches, beside a
 bench-limits: ## rate limits as a server sees them: 25 minutes
 	$(GO) test -run '^$$' -bench Limits -benchtime $(BENCHTIME) -timeout 40m ./internal/bench
 
+.PHONY: bench-conversation
+bench-conversation: ## a message in a thread of 10,000: to its first model request, beside a commit
+	$(GO) test -run '^$$' -bench '^BenchmarkConversation$$' -benchtime $(BENCHTIME) ./internal/bench
+
 .PHONY: bench-sockets
 bench-sockets: ## from the commit to 100 viewers, in one process and across two, beside a bare broadcast
 	$(GO) test -run '^$$' -bench '^BenchmarkSockets$$' -benchtime $(BENCHTIME) ./web

@@ -305,7 +305,7 @@ func (r *Runner) Start(ctx context.Context, job Job) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.begin(ctx, job, plan, started)
+	return r.begin(ctx, job, plan, started, nil)
 }
 
 // prepareStart gives the plan of a job and the first fact of its run.
@@ -344,8 +344,9 @@ func (r *Runner) Run(ctx context.Context, job Job) (Result, error) {
 	return run.Wait()
 }
 
-// begin claims the thread and appends the run's first event.
-func (r *Runner) begin(ctx context.Context, job Job, plan *plan, started events.WorkflowStarted) (*Run, error) {
+// begin claims the thread and appends the run's first event. th is the thread as far as it
+// was folded, nil where it was not; it belongs to the run from then on.
+func (r *Runner) begin(ctx context.Context, job Job, plan *plan, started events.WorkflowStarted, th *thread.Thread) (*Run, error) {
 	key := job.key()
 	run := &Run{
 		runner: r, id: job.Run, plan: plan, done: make(chan struct{}),
@@ -357,7 +358,7 @@ func (r *Runner) begin(ctx context.Context, job Job, plan *plan, started events.
 		}
 		return nil, err
 	}
-	th, err := thread.Load(ctx, r.config.Log, key, 0)
+	th, err := r.upToDate(ctx, key, th)
 	if err == nil {
 		err = r.answered(ctx, job, th)
 	}
@@ -392,6 +393,15 @@ func (r *Runner) begin(ctx context.Context, job Job, plan *plan, started events.
 	}
 	run.drive(ctx)
 	return run, nil
+}
+
+// upToDate gives the thread as it is now: folding a long one again takes longer than
+// everything else before the first request.
+func (r *Runner) upToDate(ctx context.Context, key events.ThreadKey, th *thread.Thread) (*thread.Thread, error) {
+	if th == nil || th.Seq == 0 {
+		return thread.Load(ctx, r.config.Log, key, 0)
+	}
+	return th, th.CatchUp(ctx, r.config.Log)
 }
 
 // unknown refuses a run id that the log has, in whatever thread.

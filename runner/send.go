@@ -231,7 +231,7 @@ func (s *sending) start(ctx context.Context, th *thread.Thread) (Receipt, error)
 	if err != nil {
 		return Receipt{}, err
 	}
-	run, err := s.runner.begin(ctx, s.job, plan, started)
+	run, err := s.runner.begin(ctx, s.job, plan, started, th)
 	var answered *AnsweredError
 	if errors.Is(err, events.ErrHeld) || errors.Is(err, ErrBusy) || errors.As(err, &answered) {
 		return Receipt{}, errOvertaken
