@@ -35,10 +35,9 @@ var (
 	question  = regexp.MustCompile(`[^.?!;"“”]+\?(?:\s+[^.?!;"“”]+\?)*`)
 	announced = regexp.MustCompile(`^[^?]*?:\s+(\p{Lu})`)
 	artifact  = regexp.MustCompile(`\b[A-Z][A-Za-z_]*\.(?:md|yaml|json)\b`)
-	// makes, tries and ends say by its name what a step of a workflow is for.
+	// makes and tries say by its name what a step of a workflow is for.
 	makes = regexp.MustCompile(`(?i)generat|draft|writ|build|creat|propos`)
 	tries = regexp.MustCompile(`(?i)test|check|verif|review|validat`)
-	ends  = regexp.MustCompile(`(?i)^(?:complet|done|finish|activ|sav|deliver|clos)`)
 )
 
 const (

@@ -239,7 +239,7 @@ func (p *part) askUser() bool {
 	if !p.offered(toolAskUser) || p.has(toolAskUser) {
 		return false
 	}
-	question := ""
+	var question string
 	switch {
 	case journey.MatchString(p.request) && !somewhere.MatchString(p.request):
 		question = "Where should it go, and for how many days?"

@@ -2,11 +2,12 @@ package sim
 
 import "strings"
 
-// controlTools change who speaks or what phase a conversation is in. The model does
-// not call them just because they are there.
+// controlTools change who speaks or what phase a conversation is in, or read it. The model
+// does not call them just because they are there.
 var controlTools = map[string]bool{
 	"handoff_conversation": true, "return_control": true, "complete_phase": true,
-	"set_workflow_state": true, "ask_specialists": true,
+	"set_workflow_state": true, "ask_specialists": true, "ask_user": true, "read_thread": true,
+	"note_to_user": true, "hand_over": true, "pause_conversation": true,
 }
 
 // workAlone answers without a team. The tools that the request names are called

@@ -83,7 +83,7 @@ var cities = []city{
 			{
 				morning:   "**Museu Nacional do Azulejo.** Five centuries of tiles in a convent, with a panorama of the city before the earthquake; about €10, ninety minutes.",
 				lunch:     "**Caldo verde in Graça.** Cabbage soup with sausage and a plate of the day among neighbours; about €11.",
-				afternoon: "**Chiado and Bairro Alto.** Bookshops, Convento do Carmo without its roof, the Miradouro de São Pedro de Alcântara at sunset; the convent about €7.",
+				afternoon: "**Chiado and Bairro Alto.** Bookshops, the Carmo church without its roof, the Miradouro de São Pedro de Alcântara at sunset; the church about €7.",
 				dinner:    "**Seafood rice in Cacilhas.** Ten minutes by ferry from Cais do Sodré, with the city's lights across the water; about €25 each.",
 			},
 		},

@@ -40,9 +40,10 @@ type Angle struct {
 	text          func(t topic, d Days) string
 }
 
-// Fits are words that tell which specialist the angle suits, Section words that name the
-// part of a document it belongs in.
-func (a Angle) Fits() string    { return a.fits }
+// Fits are words that tell which specialist the angle suits.
+func (a Angle) Fits() string { return a.fits }
+
+// Section are words that name the part of a document it belongs in.
 func (a Angle) Section() string { return a.section }
 
 // Days are the days that a text is about, from the first to the last; zero is no day. Turn
