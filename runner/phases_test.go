@@ -2,12 +2,16 @@ package runner_test
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/convene-run/convene/conversation"
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/events/eventstest"
+	"github.com/convene-run/convene/internal/sim"
 	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/llm/llmtest"
 	"github.com/convene-run/convene/runner"
@@ -204,4 +208,86 @@ func TestRingOfAgentsStops(t *testing.T) {
 	require.Equal(t, events.AgentID("alpha"), k.fold().Handoffs.Active().Request.Target)
 	next := llmtest.Script(t, llmtest.Agent(alphaTalks, llmtest.Says("What do you need?")))
 	require.Equal(t, "What do you need?", k.sayTo(next, tm, "Stop that", runner.Message{}).Answer)
+}
+
+// Proves R38 over real HTTP: the built-in assessment goes from qualifier to analyzer, and each
+// agent but the first speaks without a message of the user's before it.
+func TestAssessmentOverHTTP(t *testing.T) {
+	r, _, log := overHTTP(t, sim.Options{})
+	k, tm := &talk{t: t, log: log}, builtin(t, "assessment")
+	var phases []events.Phase
+	for i := 0; i < 20 && len(phases) < 4; i++ { // each agent asks a handful of questions
+		run, err := r.Start(t.Context(), runner.Job{Request: fmt.Sprintf("Assess my company: answer %d is 40 people", i), Team: tm, Thread: k.thread})
+		require.NoError(t, err)
+		result, err := run.Wait()
+		require.NoError(t, err)
+		require.Equal(t, events.StatusCompleted, result.Status, result.Reason)
+		k.thread, phases = run.Key().Thread, nil
+		for _, changed := range of[events.PhaseChanged](k) {
+			phases = append(phases, changed.To)
+		}
+	}
+	stages := tm.Conversation.Pipeline
+	require.Equal(t, []events.Phase{stages[0].Phase, stages[1].Phase, stages[2].Phase, ""}, phases)
+	th := k.fold()
+	entered := 0
+	for _, run := range th.Runs {
+		entered += len(run.Entered)
+		require.NotNil(t, run.FinalAnswer)
+	}
+	require.Equal(t, 2, entered)
+	for _, m := range th.Messages(0, 0) {
+		require.NotContains(t, m.Content, "Your phase begins now", "synthetic messages are hidden")
+	}
+}
+
+// Proves R38: whenever the process dies around a transition, it has happened or it has not; the
+// run that is taken up again comes to the same end.
+func TestKilledAroundATransition(t *testing.T) {
+	for dies := range 8 {
+		k, tm := &talk{t: t, log: events.NewMemory()}, builtin(t, "assessment")
+		key := events.ThreadKey{Tenant: events.LocalTenant, Thread: "7b2c5a60-93f0-4d7e-8f43-8c1a0c1f3e55"}
+		k.thread = key.Thread
+		for i := 0; i < 20 && len(of[events.PhaseChanged](k)) < 4; i++ {
+			mortal := eventstest.NewFailpoint(k.log, func(p eventstest.Point) error {
+				if p.Append == dies {
+					return errDied
+				}
+				return nil
+			})
+			job := runner.Job{
+				Request: fmt.Sprintf("Assess my company: answer %d is 40 people", i), Team: tm, Thread: key.Thread,
+				Message: &runner.Message{ID: events.MessageID(fmt.Sprint("m", i))},
+			}
+			if err := sayWith(t, mortal, job); err != nil {
+				require.ErrorIs(t, err, errDied)
+				require.NoError(t, sayWith(t, k.log, job))
+			}
+		}
+		th := k.fold()
+		require.Len(t, of[events.PhaseChanged](k), 4, "killed at append %d", dies)
+		require.Nil(t, th.Handoffs.Active())
+		for _, run := range th.Runs {
+			require.Equal(t, events.StatusCompleted, run.Status, run.Reason)
+		}
+	}
+}
+
+// sayWith starts the run of the message with the simulated model, or takes it up, and waits for
+// its end.
+func sayWith(t *testing.T, log events.Log, job runner.Job) error {
+	t.Helper()
+	r := newRunner(t, log, sim.New(sim.Options{}))
+	run, err := r.Start(t.Context(), job)
+	var answered *runner.AnsweredError
+	if errors.As(err, &answered) {
+		run, err = r.Resume(t.Context(), "", answered.Run, runner.Terms{})
+	}
+	if errors.Is(err, events.ErrRunOver) {
+		return nil
+	}
+	if err == nil {
+		_, err = run.Wait()
+	}
+	return err
 }

@@ -17,11 +17,11 @@ const (
 	MaxRules = 100
 	// maxConditionValues bounds what one condition lists.
 	maxConditionValues = 100
-	// DefaultMemoryWindow is how many messages of its session a specialist reads, and
-	// MaxMemoryWindow the most.
+	// DefaultMemoryWindow is how many messages of its session a specialist reads.
 	DefaultMemoryWindow = 50
-	MaxMemoryWindow     = 1000
-	minMemoryWindow     = 2
+	// MaxMemoryWindow is the most that a team may set: a window over that is none.
+	MaxMemoryWindow = 1000
+	minMemoryWindow = 2
 )
 
 // Conversation says who answers the user's messages, and in which phases.
