@@ -29,8 +29,10 @@ func TestPersonAnswers(t *testing.T) {
 	require.Equal(t, []events.InputRequested{{InputID: "i1", For: events.InputHuman, Question: "I am angry"}}, asked)
 	require.Equal(t, conversation.PhaseEscalation, k.fold().Handoffs.Progress.Phase)
 
+	// One program: whichever of its runs hears that the person leaves, the same model answers.
+	r := newRunner(t, k.log, llmtest.Script(t, llmtest.Agent(boss, llmtest.Says("I am back."))))
 	send := func(text string, m runner.Message) runner.Receipt {
-		receipt, err := newRunner(t, k.log, llmtest.Script(t)).Send(t.Context(), runner.Job{Request: text, Thread: k.thread, Message: &m})
+		receipt, err := r.Send(t.Context(), runner.Job{Request: text, Thread: k.thread, Message: &m})
 		require.NoError(t, err)
 		if receipt.Run != nil {
 			_, err = receipt.Run.Wait()
@@ -52,8 +54,6 @@ func TestPersonAnswers(t *testing.T) {
 		}
 	}
 
-	back := llmtest.Script(t, llmtest.Agent(boss, llmtest.Says("I am back.")))
-	r := newRunner(t, k.log, back)
 	require.Eventually(t, func() bool {
 		return r.Leave(context.Background(), "", k.thread, "joe") == nil
 	}, time.Minute, 5*time.Millisecond)
