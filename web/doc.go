@@ -1,5 +1,6 @@
-// Package web serves the dashboard and the HTTP API: lists of runs and batches, the
-// events of one by WebSocket or server-sent events, and starting and steering runs.
+// Package web serves the dashboard and the HTTP API: lists of runs, threads and batches,
+// the events of one by WebSocket or server-sent events, starting and steering runs, and
+// conversations: messages in and out, handoffs, the context of a thread.
 //
 // It reads a [Log] and knows no agent and no model: a log loaded from a file drives the
 // same page as a run in progress. To let it start runs, give it a [Runs]; without one the
