@@ -6,6 +6,7 @@ import (
 	"log"
 
 	"github.com/convene-run/convene/agent"
+	"github.com/convene-run/convene/conversation"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/llm/endpoint"
@@ -109,4 +110,37 @@ func ExampleConfig_tools() {
 	}
 	fmt.Println(result.Status)
 	// Output: completed
+}
+
+// A conversation: a message, its answer, and a handoff at the wish of the program, after which
+// the specialist speaks.
+func ExampleConversation() {
+	ctx := context.Background()
+	builder, err := team.Builtin("skill-builder")
+	if err != nil {
+		log.Fatal(err)
+	}
+	r := exampleRunner(runner.Config{})
+	c := r.Conversation(runner.Job{Team: builder})
+	receipt, err := c.Send(ctx, "Hello")
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err = receipt.Run.Wait(); err != nil {
+		log.Fatal(err)
+	}
+	id, err := c.HandOff(ctx, conversation.Handoff{Target: builder.Handoff.Agents()[0], Reason: "new skill", Summary: "Wants a skill that posts alerts."})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for env, err := range c.Follow(ctx, 0) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		if answer, ok := env.Data.(events.FinalAnswer); ok && env.Dispatch == events.DispatchID(id) {
+			fmt.Println(env.Agent, "answers:", answer.Content != "")
+			break
+		}
+	}
+	// Output: skill_builder answers: true
 }
