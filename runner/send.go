@@ -285,7 +285,7 @@ func (s *sending) post(ctx context.Context, th *thread.Thread, run events.RunID)
 func (s *sending) taken(ctx context.Context, th *thread.Thread, delivery events.Delivery) (Receipt, error) {
 	ctx = context.WithoutCancel(ctx) // it is in the log, and who sent it is told
 	if err := th.CatchUp(ctx, s.runner.config.Log); err != nil {
-		return Receipt{Message: s.message.ID, Delivery: delivery, Stalled: err}, nil
+		return Receipt{Message: s.message.ID, Delivery: delivery, Stalled: err}, nil //nolint:nilerr // the message was taken
 	}
 	m := th.Sent(s.message.ID)
 	switch {

@@ -62,15 +62,14 @@ var chatKey = events.ThreadKey{Tenant: events.LocalTenant, Thread: chat}
 // idle waits until the thread has this many runs that are over, and nobody holds it.
 func idle(t testing.TB, r *runner.Runner, runs int) *thread.Thread {
 	t.Helper()
-	for after := events.Seq(0); ; {
+	for {
 		th, err := thread.Load(t.Context(), r.Log(), chatKey, 0)
 		require.NoError(t, err)
 		if len(th.Runs) >= runs && th.Quiet() {
 			require.Len(t, th.Runs, runs)
 			return th
 		}
-		after = th.Seq
-		require.NoError(t, r.Log().Wait(t.Context(), chatKey, after))
+		require.NoError(t, r.Log().Wait(t.Context(), chatKey, th.Seq))
 	}
 }
 
