@@ -181,7 +181,7 @@ func TestAReserveDoesNotStarveTheRun(t *testing.T) {
 		log := events.NewMemory()
 		r, _ := paid(t, log, "", &llm.Caller{})
 		tm := builtin(t, "trip")
-		tm.Limits.MaxTokens = 6000 // a first call of 1,800; the last is expected to use 4,800
+		tm.Limits.MaxTokens = 7000 // a first call of 2,100; the last is expected to use 4,800
 		run, err := r.Start(t.Context(), runner.Job{Request: "Plan three days in Kyoto for two", Team: tm})
 		require.NoError(t, err)
 		p := ended(t, log, run)
