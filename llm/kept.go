@@ -55,6 +55,19 @@ func (k Kept) Of(extra json.RawMessage) (parts json.RawMessage, tagged bool) {
 	return from.Parts, true
 }
 
+// OneKeeper reports whether what is kept of a further part of a reply can stand behind the
+// reply's own extra field: there is none, or one endpoint and family keeps both.
+func OneKeeper(reply, further json.RawMessage) bool {
+	if len(further) == 0 {
+		return true
+	}
+	var a, b Kept
+	if json.Unmarshal(reply, &a) != nil || json.Unmarshal(further, &b) != nil {
+		return false
+	}
+	return a.API == b.API && a.Provider == b.Provider && a.Family == b.Family
+}
+
 // Family names the line of models that a model belongs to: "gpt", "claude",
 // "deepseek". Models of one family read what another of it has kept, others do not.
 func Family(model string) string {

@@ -98,7 +98,7 @@ func (c *Conversation) modelCalled(e events.ModelCalled) error {
 		return fmt.Errorf("model call %s where %s is next", e.ID, want)
 	}
 	c.missed, c.fresh = c.fresh, nil
-	turn := &Turn{ID: e.ID, Called: true, Cut: e.Interrupted}
+	turn := &Turn{ID: e.ID, Called: true, Cut: e.Interrupted, Extra: e.Reply.Extra}
 	for i, tc := range e.Reply.ToolCalls {
 		call := Call{ToolCall: tc, Index: i}
 		if early := c.early(i); early != nil {

@@ -1,6 +1,7 @@
 package thread
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"unicode/utf8"
@@ -18,7 +19,9 @@ type Turn struct {
 	// Whole once the rest of it was asked for.
 	Cut, Whole bool
 	Early      events.Early
-	Calls      []Call
+	// Extra is what the endpoint of the reply wants back with it.
+	Extra json.RawMessage
+	Calls []Call
 }
 
 // Call is one tool call of a turn.

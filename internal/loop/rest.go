@@ -98,6 +98,13 @@ func (l *Loop) commitRest(ctx context.Context, t *turn) error {
 		}
 		called := t.called()
 		called.Purpose = events.PurposeRest
+		if turn := tx.Run.Conversation(l.ID).Turn(); turn != nil && !llm.OneKeeper(turn.Extra, called.Reply.Extra) {
+			// Its calls would go back without the reasoning that their endpoint insists on.
+			tx.Emit(l.Spec.ID, l.ID, events.Warning{
+				Code: events.WarnRestMissing, Message: "The rest of the reply that broke off came from another model, which cannot continue it: it is left out.",
+			})
+			called.Reply = events.Reply{FinishReason: called.Reply.FinishReason}
+		}
 		called.Reply.ToolCalls = l.name(tx, t, called.Reply.ToolCalls)
 		l.warnOfEndpoint(tx, t.done)
 		tx.Emit(l.Spec.ID, l.ID, called)
