@@ -28,6 +28,8 @@ type driveFlags struct {
 	baseURL string
 	json    bool
 	output  string
+	quiet   bool
+	part    partFlags
 	maxWait maxWait
 	onInput onInput
 	watch   watchFlags
@@ -40,6 +42,8 @@ func (f *driveFlags) register(c *cobra.Command) {
 	f.maxWait.register(flags, runner.DefaultMaxWait.String())
 	flags.BoolVar(&f.json, "json", false, "write the run's log as JSON lines to stdout, as it happens, instead of the result")
 	flags.StringVarP(&f.output, "output", "o", "", "also write the answer and the document to this file, as Markdown")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress: stderr says only what went wrong")
+	f.part.register(c)
 }
 
 // driver starts or resumes a run and shows it to its end.
@@ -75,6 +79,9 @@ func (d *driver) open(ctx context.Context, open func(context.Context) (*sqlite.L
 		if err := checkOutput(d.flags.output); err != nil {
 			return usage(err)
 		}
+	}
+	if d.flags.quiet {
+		d.app.notices = func(string) {} // nobody watches
 	}
 	log, err := open(ctx)
 	if err != nil {
@@ -142,33 +149,69 @@ func (d *driver) follow(run *runner.Run, after events.Seq) (*follower, runner.Re
 // conclude shows what a run came to, or where it stands, and gives the exit code.
 func (d *driver) conclude(f *follower, result runner.Result) error {
 	current := f.thread.Current()
-	err := d.write(current) // before stdout, whose reader may have gone
+	wrote, err := d.write(current) // before stdout, whose reader may have gone
 	if !d.flags.json {
-		if printed := d.app.printResult(current, d.answer != nil && d.answer.done); !errors.Is(printed, syscall.EPIPE) {
+		if printed := d.printResult(current); !errors.Is(printed, syscall.EPIPE) {
 			err = errors.Join(err, printed)
 		}
 	}
-	d.app.printSummary(current)
-	d.advise(current)
-	fmt.Fprintf(d.app.err, "  %s\n", d.next(current))
+	code := codeOf(result, f.interrupted > 0)
+	if !d.flags.quiet || code != exitDone {
+		d.explain(current, wrote)
+	}
 	if err != nil {
 		return err
 	}
 	d.companion.linger()
-	if code := codeOf(result, f.interrupted > 0); code != exitDone {
+	if code != exitDone {
 		return &exitError{code: code}
 	}
 	return nil
 }
 
+// explain says how the run ended or where it stands, where its result went, and what comes
+// next.
+func (d *driver) explain(run *thread.Run, wrote bool) {
+	d.app.printSummary(run)
+	d.advise(run)
+	switch output := d.flags.output; {
+	case wrote:
+		fmt.Fprintf(d.app.err, "  wrote %s\n", output)
+	case output != "" && run.Status.Over():
+		fmt.Fprintf(d.app.err, "  %s was left as it is: the run has %s\n", output, d.flags.part.missing())
+	case output != "":
+		fmt.Fprintf(d.app.err, "  %s was left as it is: the run is not over\n", output)
+	}
+	fmt.Fprintf(d.app.err, "  %s\n", d.next(run))
+}
+
 // write gives the result to the file that is wanted. A run without a result leaves
 // the file as it is.
-func (d *driver) write(run *thread.Run) error {
-	text := termview.Markdown(run)
+func (d *driver) write(run *thread.Run) (wrote bool, err error) {
+	text := termview.Markdown(run, d.flags.part.part())
 	if d.flags.output == "" || text == "" || !run.Status.Over() {
+		return false, nil
+	}
+	if err := writeOutput(d.flags.output, []byte(text)); err != nil {
+		return false, err
+	}
+	return true, nil
+}
+
+// printResult writes what of the result was not shown while it was written.
+func (d *driver) printResult(run *thread.Run) error {
+	part := d.flags.part.part()
+	switch {
+	case d.answer == nil || !d.answer.done:
+		return d.app.printResult(run, part)
+	case part == termview.AnswerOnly:
 		return nil
 	}
-	return writeOutput(d.flags.output, []byte(text))
+	if text := termview.RenderedDocument(run, d.app.theme(d.app.out), width(d.app.out)); text != "" {
+		_, err := fmt.Fprintln(d.app.out, text)
+		return err
+	}
+	return nil
 }
 
 // views chooses how the run is shown.
@@ -178,11 +221,12 @@ func (d *driver) views(run *runner.Run, after events.Seq) []view {
 	switch {
 	case d.flags.json:
 		views = append(views, &jsonView{d.app.out, screen})
-	case screen:
+	case screen && !d.flags.part.document:
 		d.answer = d.newAnswerView(run.Live)
 		views = append(views, d.answer)
 	}
 	switch {
+	case d.flags.quiet:
 	case d.level != zerolog.Disabled:
 		logger := zerolog.New(d.app.err).Level(d.level).With().Timestamp().Logger()
 		views = append(views, &logView{logger: logger})
@@ -217,21 +261,18 @@ func (a *app) logLevel() (zerolog.Level, error) {
 	return zerolog.Disabled, fmt.Errorf("--log-level %q is none of debug, info, warn, error", a.flags.logLevel)
 }
 
-// printResult writes answer and document, on a terminal rendered, elsewhere as Markdown.
-// answered is set where the answer was shown while it was written.
-func (a *app) printResult(run *thread.Run, answered bool) error {
+// printResult writes the wanted part of a result, on a terminal rendered, elsewhere as
+// Markdown.
+func (a *app) printResult(run *thread.Run, part termview.Part) error {
 	if !run.Status.Over() {
 		return nil
 	}
 	width, _, ok := terminal(a.out)
 	if !ok {
-		_, err := fmt.Fprint(a.out, termview.Text(termview.Markdown(run)))
+		_, err := fmt.Fprint(a.out, termview.Text(termview.Markdown(run, part)))
 		return err
 	}
-	text := termview.Rendered(run, a.theme(a.out), width)
-	if answered {
-		text = termview.RenderedDocument(run, a.theme(a.out), width)
-	}
+	text := termview.Rendered(run, part, a.theme(a.out), width)
 	if text == "" {
 		return nil
 	}

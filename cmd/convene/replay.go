@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/convene-run/convene/cmd/internal/termview"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/thread"
 	"github.com/convene-run/convene/web"
@@ -93,7 +94,7 @@ func (a *app) replay(ctx context.Context, name string, speed float64) error {
 	if run == nil {
 		return usage(fmt.Errorf("%s contains no run", name))
 	}
-	if err := a.printResult(run, false); err != nil {
+	if err := a.printResult(run, termview.Both); err != nil {
 		return err
 	}
 	a.printSummary(run)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -14,11 +15,62 @@ import (
 )
 
 // readRequest gives the request: the words of the command line, or standard input
-// for "-" and where there are none and it is no terminal; then the files, quoted, so
-// that their text cannot pass for the request or for another file.
+// for "-" and where there are none and it is no terminal; then the attachments, quoted, so
+// that their text cannot pass for the request or for another file. Standard input is one of
+// them where a - stands among the files, or before or behind the words.
 func (a *app) readRequest(args, files []string) (string, error) {
+	if words, found := withoutDash(args); found {
+		args, files = words, append([]string{stdin}, files...)
+	}
+	if inputReads(args, files) > 1 {
+		return "", errors.New("standard input can be read only once: give the request as an argument, and - once")
+	}
+	request, err := a.requestText(args)
+	if err != nil {
+		return "", err
+	}
+	for _, path := range files {
+		name, text, err := a.readAttachment(path)
+		if err != nil {
+			return "", err
+		}
+		request += fmt.Sprintf("\n\n## File: %s\n\n%s", quote.OneLine(name), quote.Lines(text))
+	}
+	return request, nil
+}
+
+// stdin names standard input where a file can be named.
+const stdin = "-"
+
+// withoutDash takes away the - that stands before or behind other words.
+func withoutDash(args []string) (words []string, found bool) {
+	switch last := len(args) - 1; {
+	case last < 1:
+		return args, false
+	case args[last] == stdin:
+		return args[:last], true
+	default:
+		return args[1:], args[0] == stdin
+	}
+}
+
+// inputReads counts how often standard input is asked for.
+func inputReads(args, files []string) int {
+	reads := 0
+	for _, word := range slices.Concat(args, files) {
+		if word == stdin {
+			reads++
+		}
+	}
+	if len(args) == 0 {
+		reads++
+	}
+	return reads
+}
+
+func (a *app) requestText(args []string) (string, error) {
 	request := strings.Join(args, " ")
-	if len(args) == 1 && args[0] == "-" || len(args) == 0 {
+	if len(args) == 0 || args[0] == stdin {
 		if _, _, ok := terminal(a.in); ok && len(args) == 0 {
 			return "", errors.New("no request. Give it as an argument: convene run \"Plan three days in Kyoto for two\"; or - for standard input")
 		}
@@ -31,23 +83,42 @@ func (a *app) readRequest(args, files []string) (string, error) {
 	if strings.TrimSpace(request) == "" {
 		return "", errors.New("the request is empty. Describe what you want the team to do")
 	}
-	for _, path := range files {
-		text, err := readTextFile(path)
-		if err != nil {
-			return "", err
-		}
-		request += fmt.Sprintf("\n\n## File: %s\n\n%s", quote.OneLine(path), quote.Lines(text))
-	}
 	return request, nil
 }
 
-func readTextFile(path string) (string, error) {
+func (a *app) readAttachment(path string) (name, text string, err error) {
+	if path == stdin {
+		text, err = readText(a.in, "standard input")
+		return "standard input", text, err
+	}
 	file, err := os.Open(path)
 	if err != nil {
-		return "", fmt.Errorf("--file: %w", err)
+		return path, "", fmt.Errorf("--file %s cannot be read: %w", path, cause(err))
 	}
 	defer func() { _ = file.Close() }()
-	return readText(file, path)
+	text, err = readText(file, path)
+	return path, text, err
+}
+
+// nameUnread says that standard input has something which somebody may have meant to be
+// read, if it does, and reports whether it said so. Nothing is read of it, because it may be
+// meant for others: for the loop around this command, say.
+func (a *app) nameUnread() bool {
+	file, ok := a.in.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return false
+	}
+	at, err := file.Seek(0, io.SeekCurrent)
+	left := err == nil && info.Mode().IsRegular() && at < info.Size()
+	if left || info.Mode()&os.ModeNamedPipe != 0 && readable(file.Fd()) {
+		fmt.Fprintln(a.err, "standard input was not read: add - to attach it to the request")
+		return true
+	}
+	return false
 }
 
 // readText reads text that a model will get, byte for byte.
@@ -56,7 +127,7 @@ func readText(r io.Reader, name string) (string, error) {
 	body, err := io.ReadAll(io.LimitReader(r, utf8.UTFMax*runner.MaxRequestChars+1))
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("read %s: %w", name, err)
+		return "", fmt.Errorf("read %s: %w", name, cause(err))
 	case chars.Over(string(body), runner.MaxRequestChars):
 		return "", fmt.Errorf("%s has more than %d characters, the maximum for a request", name, runner.MaxRequestChars)
 	case !utf8.Valid(body):

@@ -37,11 +37,12 @@ type limitFlags struct {
 func newRunCommand(a *app) *cobra.Command {
 	var f runFlags
 	c := &cobra.Command{
-		Use:   "run [REQUEST | -]",
+		Use:   "run [REQUEST] [-]",
 		Short: "Have a team work on one request",
 		Long: `Have a team work on one request. The answer and the document go to stdout, progress
 goes to stderr. The request is read from the arguments, or from standard input with -
-or without arguments.
+or without arguments; beside a request, - attaches standard input to it, as --file does
+with files.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 degraded: parts are
 missing, 4 a limit on tokens, cost or time was reached, 5 an agent waits for an answer, 6 parked: an
@@ -52,6 +53,7 @@ towards no other limit, and is then parked. ^C lets calls in flight finish and p
 run; a second ^C stops at once. Either way convene resume continues it.`,
 		Example: `  convene run --model sim "Plan three days in Kyoto for two"
   convene run --team review --file main.go "Review this change" -o review.md
+  git diff | convene run --team review "Review this change" - --answer-only
   convene run --json "…" | jq .type`,
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.run(c, args, &f)
@@ -66,7 +68,7 @@ run; a second ^C stops at once. Either way convene resume continues it.`,
 	flags.StringVar(&f.team, "team", "", "team file, or name of a built-in team: "+names(team.BuiltinNames())+" (default "+team.DefaultName+")")
 	flags.StringVar(&f.model, "model", "", "model for every agent, as provider/name, instead of the team's models and fallbacks; a comma-separated list is tried in order (default: the team's, CONVENE_MODEL, or the configuration's)")
 	flags.StringVar(&f.thread, "thread", "", "thread to run in, a version 4 UUID: the team sees the earlier requests and answers there (default: a new one)")
-	flags.StringArrayVar(&f.files, "file", nil, "append the text of this file to the request; may be repeated")
+	flags.StringArrayVar(&f.files, "file", nil, "append the text of this file, or of standard input with -, to the request; may be repeated")
 	flags.BoolVar(&f.solo, "solo", false, "have a single agent answer, for comparison")
 	flags.IntVar(&f.limits.tasks, "max-tasks", 0, "maximum number of tasks (default: the team's)")
 	flags.Int64Var(&f.limits.tokens, "max-tokens", 0, "maximum input and output tokens (default: the team's)")
@@ -81,6 +83,9 @@ func (a *app) run(c *cobra.Command, args []string, f *runFlags) (err error) {
 	job, err := a.job(c, args, f)
 	if err != nil {
 		return usage(err)
+	}
+	if inputReads(args, f.files) == 0 && !a.nameUnread() {
+		defer a.nameUnread() // who writes into the pipe may be slower to begin than we are
 	}
 	traffic, err := f.traffic.open(a, a.watchedModels(f.baseURL))
 	if err != nil {

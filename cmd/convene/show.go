@@ -136,7 +136,7 @@ func (a *app) printRun(run *thread.Run) error {
 	if err := a.printLines(lines); err != nil {
 		return err
 	}
-	text := termview.Rendered(run, theme, w)
+	text := termview.Rendered(run, termview.Both, theme, w)
 	if strings.TrimSpace(text) == "" {
 		return nil
 	}

@@ -56,3 +56,10 @@ func continued() (signals <-chan os.Signal, stop func()) {
 	signal.Notify(c, unix.SIGCONT)
 	return c, func() { signal.Stop(c) }
 }
+
+// readable reports whether there is something to read now.
+func readable(fd uintptr) bool {
+	asked := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	n, err := unix.Poll(asked, 0)
+	return err == nil && n > 0 && asked[0].Revents&unix.POLLIN != 0
+}

@@ -13,23 +13,39 @@ import (
 // simulatedLabel stands above what the simulated model wrote, wherever it goes.
 const simulatedLabel = "*Simulated: no real model wrote this.*\n\n"
 
-// Markdown sets answer and document as one text, the answer first. An answer that
-// no model wrote is the document itself and stands alone. What is simulated says so,
-// but for an answer that programs read.
-func Markdown(run *thread.Run) string {
-	text := plainMarkdown(run)
-	if text == "" || run.FinalAnswer != nil && run.FinalAnswer.Structured {
+// Part is which of answer and document is wanted of a run.
+type Part int
+
+// The parts. Without a choice both are, the answer first.
+const (
+	Both Part = iota
+	AnswerOnly
+	DocumentOnly
+)
+
+// Markdown sets the wanted part of a result as one text. An answer that no model wrote is
+// the document itself and stands alone. What is simulated says so, but for an answer that
+// programs read.
+func Markdown(run *thread.Run, part Part) string {
+	text := plainMarkdown(run, part)
+	if text == "" || part != DocumentOnly && run.FinalAnswer != nil && run.FinalAnswer.Structured {
 		return text
 	}
 	return label(run) + text
 }
 
-func plainMarkdown(run *thread.Run) string {
+func plainMarkdown(run *thread.Run, part Part) string {
 	answer, fallback := "", false
 	if run.FinalAnswer != nil {
 		answer, fallback = strings.TrimSpace(run.FinalAnswer.Content), run.FinalAnswer.Fallback
 	}
 	document := strings.TrimSpace(run.Document.RenderClean())
+	if part == AnswerOnly {
+		document = ""
+	}
+	if part == DocumentOnly && !fallback {
+		answer = ""
+	}
 	switch {
 	case answer == "" && document == "":
 		return ""
@@ -153,9 +169,12 @@ func Label(run *thread.Run, theme Theme, width int) []string {
 	return stream.End()
 }
 
-// Rendered sets answer and document for a terminal.
-func Rendered(run *thread.Run, theme Theme, width int) string {
-	text := plainMarkdown(run)
+// Rendered sets the wanted part of a result for a terminal: "" where the run has none.
+func Rendered(run *thread.Run, part Part, theme Theme, width int) string {
+	text := plainMarkdown(run, part)
+	if text == "" {
+		return ""
+	}
 	return RenderMarkdown(label(run)+text, theme, width)
 }
 
