@@ -101,28 +101,32 @@ func (c *chat) run(ctx context.Context) error {
 	return c.farewell()
 }
 
-// takeUp has what a killed or parked process left go on.
+// takeUp has what a killed or parked process left go on. At the desk what was parked stays so.
 func (c *chat) takeUp(ctx context.Context) error {
 	current := c.thread.Current()
-	if current == nil || c.desk {
-		return nil
-	}
 	var err error
 	switch {
-	case !current.Status.Over() && current.Status != events.StatusAwaitingInput:
+	case current == nil, c.desk && current.Status == events.StatusSuspended:
+	case current.Status == events.StatusAwaitingInput && !current.Answered():
+	case !current.Status.Over():
 		_, err = c.runner.Resume(ctx, c.key.Tenant, current.ID, runner.Terms{})
-	case len(c.thread.Queue()) > 0 && current.Status.Over():
-		waiting := c.thread.Queue()[0]
-		job := c.job
-		message := *job.Message
-		message.ID, message.Delivery = waiting.MessageID, ""
-		job.Tenant, job.Thread, job.Request, job.Message = c.key.Tenant, c.key.Thread, waiting.Content, &message
-		_, err = c.runner.Send(ctx, job) // the thread has it: it is begun
+	case len(c.thread.Queue()) > 0:
+		err = c.takeNext(ctx, c.thread.Queue()[0])
 	}
-	if errors.Is(err, events.ErrHeld) {
-		return nil // whoever holds it goes on, and is watched
+	if errors.Is(err, events.ErrHeld) || errors.Is(err, events.ErrRunOver) {
+		return nil // whoever holds it goes on, or did, and is watched
 	}
 	return beforeStart(err)
+}
+
+// takeNext begins the run of a message that waits: the thread has it.
+func (c *chat) takeNext(ctx context.Context, waiting *thread.Sent) error {
+	job := c.job
+	message := *job.Message
+	message.ID, message.Delivery = waiting.MessageID, ""
+	job.Tenant, job.Thread, job.Request, job.Message = c.key.Tenant, c.key.Thread, waiting.Content, &message
+	receipt, err := c.runner.Send(ctx, job)
+	return errors.Join(err, receipt.Stalled)
 }
 
 func (c *chat) loop(ctx context.Context, interrupts <-chan os.Signal) error {
@@ -235,10 +239,10 @@ func (c *chat) busy() bool {
 	return current != nil && current.Status == events.StatusRunning
 }
 
-// rested gives the input to read from once nothing is under way any more and all of it was
-// shown. An endpoint that is away ends the conversation of a script.
+// rested gives the input to read from once nothing is under way any more, nothing waits for
+// its turn and all of it was shown. An endpoint that is away ends the conversation of a script.
 func (c *chat) rested(ctx context.Context) (<-chan typed, error) {
-	if c.busy() || c.runner.Driven(c.key) != nil {
+	if c.runner.Driven(c.key) != nil {
 		return nil, nil
 	}
 	holder, _, err := c.driver.log.Holder(ctx, c.key)
@@ -249,10 +253,28 @@ func (c *chat) rested(ctx context.Context) (<-chan typed, error) {
 	if err != nil || tip.Seq > c.thread.Seq {
 		return nil, err
 	}
-	if current := c.thread.Current(); current != nil && current.Status == events.StatusSuspended {
+	if c.due() {
+		return nil, c.takeUp(ctx) // between two runs, unless whoever drove them is gone
+	}
+	if current := c.thread.Current(); current != nil && current.Status == events.StatusSuspended && !c.desk {
 		c.leaving = true
 	}
 	return c.view.typed(), nil
+}
+
+// due reports whether the thread has something to go on with: a run that is under way or was
+// given what it waited for, or a message behind one that is over.
+func (c *chat) due() bool {
+	current := c.thread.Current()
+	switch {
+	case current == nil:
+		return false
+	case current.Status == events.StatusAwaitingInput:
+		return current.Answered()
+	case current.Status.Over():
+		return len(c.thread.Queue()) > 0
+	}
+	return current.Status != events.StatusSuspended
 }
 
 // take does what was typed.
