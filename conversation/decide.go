@@ -224,15 +224,22 @@ func Return(s *State, status events.CompletionStatus, summary string, artifacts 
 	return events.HandoffReturned{HandoffID: s.active.ID, CompletionStatus: status, ResultSummary: summary, ArtifactsCreated: artifacts}, nil
 }
 
-// Exit asks that the conversation return at the user's wish.
-func Exit(s *State, by string) (events.HandoffExitRequested, error) {
+// Exit asks that the conversation return at the wish of by. It gives the fact to record: the
+// request, or that by may not ask for that, which the error says in words as a
+// [*RejectedError]. Where nothing is handed over there is none, and the error is
+// [ErrNoHandoff].
+func Exit(s *State, by Caller) (events.Event, error) {
 	if s.active == nil {
-		return events.HandoffExitRequested{}, ErrNoHandoff
+		return nil, ErrNoHandoff
 	}
-	if by == "" {
-		by = "user"
+	if denied := by.Denied(PermissionCancel, fmt.Sprintf("leave handoff %s", s.active.ID)); denied != nil {
+		return *denied, &RejectedError{CodePermissionDenied, fmt.Sprintf(
+			"the user may not leave %s: the permission %s is missing", s.active.Request.Target, denied.Permission)}
 	}
-	return events.HandoffExitRequested{HandoffID: s.active.ID, By: by}, nil
+	if by.UserID == "" {
+		by.UserID = "user"
+	}
+	return events.HandoffExitRequested{HandoffID: s.active.ID, By: by.UserID}, nil
 }
 
 // Move takes the specialist to one of the steps that it declares. What was gathered is

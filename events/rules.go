@@ -19,6 +19,7 @@ var rules = map[Kind]rule{
 	KindCancelRequested:      {posted: true, closing: true},
 	KindUserMessage:          {posted: true},
 	KindHandoffExitRequested: {posted: true},
+	KindPermissionDenied:     {posted: true},
 	KindAgentFinished:        {closing: true},
 	KindModelCalled:          {closing: true},
 	KindModelCallFailed:      {closing: true},

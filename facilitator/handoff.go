@@ -35,8 +35,8 @@ func TellRejected(tx *thread.Tx, desk *handoff.Desk, target events.AgentID, reje
 }
 
 // TellRefused tells the facilitator that what the user asked for was refused.
-func TellRefused(tx *thread.Tx, refused *conversation.RejectedError) {
-	tell(tx, nudgeRejected, quote.After("This was refused:", refused.Reason)+"\n\nTell the user so.")
+func TellRefused(tx *thread.Tx, refused error) {
+	tell(tx, nudgeRejected, quote.After("This was refused:", refused.Error())+"\n\nTell the user so.")
 }
 
 // TellExpired tells the facilitator that the user's message found a session closed that was

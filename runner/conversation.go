@@ -57,8 +57,8 @@ func (c *Conversation) HandOff(ctx context.Context, h conversation.Handoff) (eve
 	return c.runner.handOff(ctx, c.Key(), h, c.job.terms())
 }
 
-// Return gives it back to the facilitator, as [Runner.Leave] does. by is the user's id.
-func (c *Conversation) Return(ctx context.Context, by string) error {
+// Return gives it back to the facilitator, as [Runner.Leave] does.
+func (c *Conversation) Return(ctx context.Context, by conversation.Caller) error {
 	return c.runner.leave(ctx, c.Key(), by, c.job.terms())
 }
 

@@ -460,7 +460,7 @@ func TestProgramHandsOver(t *testing.T) {
 	require.ErrorAs(t, err, &rejected)
 	require.Equal(t, conversation.CodePermissionDenied, rejected.Code)
 	wait()
-	require.NoError(t, r.Leave(t.Context(), "", k.thread, "ann"))
+	require.NoError(t, r.Leave(t.Context(), "", k.thread, conversation.Caller{UserID: "ann"}))
 	wait()
 	id, err = r.HandOff(t.Context(), "", k.thread, conversation.Handoff{Resume: "h1"})
 	require.NoError(t, err)

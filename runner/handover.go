@@ -56,14 +56,15 @@ func (r *Runner) handOff(ctx context.Context, key events.ThreadKey, h conversati
 }
 
 // Leave gives a conversation that was handed over back to the facilitator, who then
-// answers the user: in the run under way there, or in one of its own. by is the user's id.
-// What the specialist had gathered is kept. Where nothing is handed over the error is
-// [conversation.ErrNoHandoff].
-func (r *Runner) Leave(ctx context.Context, tenant events.TenantID, id events.ThreadID, by string) error {
+// answers the user: in the run under way there, or in one of its own. by is who leaves, with
+// the grants that [conversation.PermissionCancel] is looked for in; a refusal is a
+// [*conversation.RejectedError], which the log records. What the specialist had gathered is
+// kept. Where nothing is handed over the error is [conversation.ErrNoHandoff].
+func (r *Runner) Leave(ctx context.Context, tenant events.TenantID, id events.ThreadID, by conversation.Caller) error {
 	return r.leave(ctx, events.ThreadKey{Tenant: tenant.OrLocal(), Thread: id}, by, Terms{})
 }
 
-func (r *Runner) leave(ctx context.Context, key events.ThreadKey, by string, terms Terms) error {
+func (r *Runner) leave(ctx context.Context, key events.ThreadKey, by conversation.Caller, terms Terms) error {
 	for range maxConflicts {
 		err := r.tryLeave(ctx, key, by, terms)
 		if !errors.Is(err, events.ErrRunOver) && !errors.Is(err, ErrBusy) && !errors.Is(err, events.ErrHeld) {
@@ -80,27 +81,40 @@ func (r *Runner) leave(ctx context.Context, key events.ThreadKey, by string, ter
 }
 
 // tryLeave leaves the handoff as the thread is now.
-func (r *Runner) tryLeave(ctx context.Context, key events.ThreadKey, by string, terms Terms) error {
+func (r *Runner) tryLeave(ctx context.Context, key events.ThreadKey, by conversation.Caller, terms Terms) error {
 	th, err := thread.Load(ctx, r.config.Log, key, 0)
 	if err != nil {
 		return err
 	}
-	exit, err := conversation.Exit(&th.Handoffs, by)
-	if err != nil {
-		return err
+	fact, refused := conversation.Exit(&th.Handoffs, by)
+	if fact == nil {
+		return refused
 	}
 	if current := th.Current(); !current.Status.Over() {
-		if _, err := r.config.Log.Post(ctx, key, events.Envelope{Run: current.ID, Data: exit}); err != nil {
+		if _, err := r.config.Log.Post(ctx, key, events.Envelope{Run: current.ID, Data: fact}); err != nil {
 			return err
+		}
+		if refused != nil {
+			return refused
 		}
 		return r.heard(r.carryOn(ctx, key, terms))
 	}
 	if len(th.Queue()) > 0 { // they were meant for the specialist
 		return errors.Join(ErrBusy, r.heard(r.carryOn(ctx, key, terms)))
 	}
-	return r.lead(ctx, key, terms, "[The user leaves "+string(th.Handoffs.Active().Request.Target)+".]", func(tx *thread.Tx, p *plan) error {
-		return p.desk.Exit(tx, by)
+	var rejected *conversation.RejectedError
+	err = r.lead(ctx, key, terms, "[The user leaves "+string(th.Handoffs.Active().Request.Target)+".]", func(tx *thread.Tx, p *plan) error {
+		err := p.desk.Leave(tx, by)
+		if errors.As(err, &rejected) {
+			facilitator.Finish(tx, facilitator.Ending{Failed: true, Reason: rejected.Reason})
+			return nil
+		}
+		return err
 	})
+	if err == nil && rejected != nil {
+		err = rejected
+	}
+	return err
 }
 
 // heard forgets that somebody else drives the thread, who hears what was posted.

@@ -236,7 +236,7 @@ func TestAnyInbox(t *testing.T) {
 				})
 			case "leave":
 				o.until(func(c *runner.Conversation) error {
-					if err := c.Return(t.Context(), "ann"); !errors.Is(err, conversation.ErrNoHandoff) && !errors.Is(err, runner.ErrBusy) {
+					if err := c.Return(t.Context(), conversation.Caller{UserID: "ann"}); !errors.Is(err, conversation.ErrNoHandoff) && !errors.Is(err, runner.ErrBusy) {
 						return err
 					}
 					return nil

@@ -285,14 +285,14 @@ func TestLeaveInTheMiddleOfAReply(t *testing.T) {
 		run, err := r.Start(t.Context(), runner.Job{Request: "create skill", Team: talkers()})
 		require.NoError(t, err)
 		time.Sleep(time.Minute)
-		require.NoError(t, r.Leave(t.Context(), "", run.Key().Thread, "ann"))
+		require.NoError(t, r.Leave(t.Context(), "", run.Key().Thread, conversation.Caller{UserID: "ann"}))
 		result, err := run.Wait()
 		require.NoError(t, err)
 		require.Equal(t, "I am back.", result.Answer)
 		require.Less(t, result.Driven, 2*time.Minute)
 		k := &talk{t: t, log: log, thread: run.Key().Thread}
 		require.Equal(t, conversation.StatusCancelled, k.fold().Handoffs.Sessions[0].Status)
-		require.ErrorIs(t, r.Leave(t.Context(), "", run.Key().Thread, "ann"), conversation.ErrNoHandoff)
+		require.ErrorIs(t, r.Leave(t.Context(), "", run.Key().Thread, conversation.Caller{UserID: "ann"}), conversation.ErrNoHandoff)
 		require.NoError(t, r.Shutdown(t.Context()))
 	})
 }

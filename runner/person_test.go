@@ -55,7 +55,7 @@ func TestPersonAnswers(t *testing.T) {
 	}
 
 	require.Eventually(t, func() bool {
-		return r.Leave(context.Background(), "", k.thread, "joe") == nil
+		return r.Leave(context.Background(), "", k.thread, conversation.Caller{UserID: "joe"}) == nil
 	}, time.Minute, 5*time.Millisecond)
 	require.Eventually(t, func() bool { return k.fold().Current().Status.Over() }, time.Minute, 5*time.Millisecond)
 	require.Equal(t, "I am back.", k.fold().Current().FinalAnswer.Content)

@@ -43,8 +43,8 @@ func (r *Run) route(tx *thread.Tx, message *Message) {
 	}
 	switch routed.Tier {
 	case events.TierExit:
-		if refused := desk.Leave(tx); refused != nil {
-			facilitator.TellRefused(tx, refused)
+		if err := desk.Leave(tx, tx.Run.Caller()); err != nil {
+			facilitator.TellRefused(tx, err)
 		}
 	case events.TierTrigger:
 		if active := state.Active(); active != nil {

@@ -200,10 +200,17 @@ func (e *busyError) Unwrap() error { return &e.InputError }
 func (e *busyError) Is(target error) bool { return target == ErrBusy }
 
 func busy(th *thread.Thread) error {
+	why := "messages wait there for their turn; it is free once they are answered"
 	if current := th.Current(); current != nil && !current.Status.Over() {
-		return &busyError{InputError{fmt.Sprintf("thread %s has a run under way: convene resume %s", th.Key.Thread, current.ID)}}
+		why = fmt.Sprintf("run %s is under way; it is free once that has ended, or was cancelled: convene cancel %s", current.ID, current.ID)
+		switch current.Status {
+		case events.StatusSuspended:
+			why = fmt.Sprintf("run %s is parked; it is free once that has ended: convene resume %s", current.ID, current.ID)
+		case events.StatusAwaitingInput:
+			why = fmt.Sprintf("run %s waits for an answer; it is free once that has ended: convene chat --thread %s", current.ID, th.Key.Thread)
+		}
 	}
-	return &busyError{InputError{fmt.Sprintf("thread %s has messages that wait for their turn", th.Key.Thread)}}
+	return &busyError{InputError{fmt.Sprintf("thread %s is busy: %s", th.Key.Thread, why)}}
 }
 
 // answers finds the input that the message answers.
@@ -255,8 +262,9 @@ func (s *sending) prepare(th *thread.Thread) (*plan, events.WorkflowStarted, err
 
 // post puts the message into the log, for the run with the id or for the queue.
 func (s *sending) post(ctx context.Context, th *thread.Thread, run events.RunID) (Receipt, error) {
-	if run == "" && len(s.job.Vars) > 0 {
-		return Receipt{}, &InputError{"a message with vars cannot be queued: they are not kept"}
+	if len(s.job.Vars) > 0 {
+		return Receipt{}, &InputError{fmt.Sprintf(
+			"vars fill a request template, which only a message that starts a run does, and thread %s is busy: send the message without vars, or once the thread is at rest", s.job.Thread)}
 	}
 	message := s.message
 	switch {

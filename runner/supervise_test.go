@@ -44,11 +44,22 @@ func TestSupervisor(t *testing.T) {
 	result = k.sayTo(script, watched(), "Thanks", runner.Message{})
 	require.Equal(t, []any{"Fine.", events.StatusCompleted}, []any{result.Answer, result.Status}, result.Reason)
 
+	require.Equal(t, []string{
+		"user: I want my money", "assistant: You get a refund.\n\n[Note to the user from Gamma]: Refunds are decided by a person.", "user: Thanks",
+	}, said(script.Requests(boss)[1].Messages), "whoever answers next has read the note")
+
 	third := llmtest.Script(t, llmtest.Agent(boss, llmtest.Says("Sure.")), llmtest.Agent(gammaWatches,
 		llmtest.Calls("", llmtest.Call("hand_over", args{"target": "nobody", "reason": "r", "summary": "s"})),
 		llmtest.Calls("", llmtest.Call("hand_over", args{"target": "alpha", "reason": "It wants a skill", "summary": "A skill"})), llmtest.Says("Handed over.")))
 	k.sayTo(third, watched(), "I need something", runner.Message{})
 	require.Equal(t, events.AgentID("alpha"), k.fold().Handoffs.Active().Request.Target)
+
+	noted := llmtest.Script(t, llmtest.Agent(alphaTalks, llmtest.Says("For whom?"), llmtest.Says("Sure.")), llmtest.Agent(gammaWatches,
+		llmtest.Calls("", llmtest.Call("note_to_user", args{"text": "Not for refunds."})), llmtest.Says("Noted."), llmtest.Says("Fine.")))
+	k.sayTo(noted, watched(), "For payments", runner.Message{})
+	k.sayTo(noted, watched(), "For Bob", runner.Message{})
+	read = said(noted.Requests(alphaTalks)[1].Messages)
+	require.Equal(t, []string{"assistant: For whom?", "user: [Note to the user from Gamma]: Not for refunds.", "user: For Bob"}, read[len(read)-3:])
 
 	fourth := llmtest.Script(t, llmtest.Agent(alphaTalks, llmtest.Says("Which skill?")), llmtest.Agent(gammaWatches,
 		llmtest.Calls("", llmtest.Call("pause_conversation", args{"reason": "It is about a refund"})), llmtest.Says("Paused.")))

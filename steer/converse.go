@@ -70,7 +70,7 @@ func (s *Runs) HandOff(ctx context.Context, tenant events.TenantID, id events.Th
 // Leave implements [web.Runs].
 func (s *Runs) Leave(ctx context.Context, tenant events.TenantID, id events.ThreadID, by string) error {
 	return s.converse(events.ThreadKey{Tenant: tenant, Thread: id}, func() error {
-		return s.config.Runner.Leave(context.WithoutCancel(ctx), tenant, id, by)
+		return s.config.Runner.Leave(context.WithoutCancel(ctx), tenant, id, conversation.Caller{UserID: by})
 	})
 }
 

@@ -73,5 +73,6 @@ func (r *Run) exchange() []events.Message {
 			answer = fmt.Sprintf("[%s]: %s", r.DisplayName(r.answerer), answer)
 		}
 	}
+	answer = strings.Join(append([]string{answer}, r.notes...), "\n\n")
 	return append(messages, events.Message{Role: events.RoleAssistant, Content: answer})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/convene-run/convene/board"
 	"github.com/convene-run/convene/document"
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/quote"
 )
 
 // Run is the fold of one run.
@@ -73,6 +74,8 @@ type Run struct {
 	answerer events.AgentID
 	// said is what people said to the facilitator since the request.
 	said []string
+	// notes are what a supervisor wrote to the user below the answer.
+	notes []string
 	// saw are the exchanges of earlier runs that the facilitator's conversation began with.
 	saw []*exchange
 	// unsent are the entries in results that no request has carried yet.
@@ -233,7 +236,11 @@ func (r *Run) apply(env events.Envelope) error {
 		r.Denied = append(r.Denied, e)
 	case events.Warning:
 		r.warn(e)
-	case events.FacilitatorMessage, events.WorkflowFinished,
+	case events.FacilitatorMessage:
+		if r.FinalAnswer != nil {
+			r.notes = append(r.notes, quote.After(fmt.Sprintf("[Note to the user from %s]:", r.DisplayName(e.Agent)), e.Content))
+		}
+	case events.WorkflowFinished,
 		events.RunSuspended, events.RunResumed, events.ModelCallFailed, events.OutageBegan, events.OutageEnded:
 	default:
 		return r.converse(env)

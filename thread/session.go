@@ -45,7 +45,7 @@ func (r *Run) handOver(env events.Envelope) error {
 		if conv == nil {
 			return fmt.Errorf("a message to %s, to whom nothing was handed over", e.Agent)
 		}
-		conv.hear(r.spoken())
+		conv.hear(append(r.notedBefore(), r.spoken()...))
 	case events.HandoffResumed:
 		r.Handed = true
 		conv := r.thread.sessions[ActorID(e.HandoffID)]
@@ -174,6 +174,15 @@ func (r *Run) spoken() []string {
 		request = r.Started.Prompt
 	}
 	return append([]string{request}, r.said...)
+}
+
+// notedBefore is what a supervisor wrote to the user below the answer of the run before this
+// one, which is the newest.
+func (r *Run) notedBefore() []string {
+	if runs := r.thread.Runs; len(runs) > 1 {
+		return slices.Clone(runs[len(runs)-2].notes)
+	}
+	return nil
 }
 
 // hear takes in what the user says to a specialist. A turn that an earlier run left open is

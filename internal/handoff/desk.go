@@ -192,30 +192,17 @@ func (d *Desk) next(tx *thread.Tx) {
 	}
 }
 
-// Leave ends the active session at the user's wish, if the user may.
-func (d *Desk) Leave(tx *thread.Tx) *conversation.RejectedError {
-	state, caller := &tx.Run.Thread().Handoffs, tx.Run.Caller()
-	exit, err := conversation.Exit(state, caller.UserID)
-	if err != nil {
-		return &conversation.RejectedError{Code: conversation.CodeNotAllowed, Reason: err.Error()}
+// Leave ends the active session at the wish of by. The
+// error is a [*conversation.RejectedError] where by may not leave, and
+// [conversation.ErrNoHandoff] where there is nothing to leave.
+func (d *Desk) Leave(tx *thread.Tx, by conversation.Caller) error {
+	fact, err := conversation.Exit(&tx.Run.Thread().Handoffs, by)
+	if fact != nil {
+		tx.Emit("", "", fact)
 	}
-	if denied := caller.Denied(conversation.PermissionCancel, fmt.Sprintf("leave handoff %s", exit.HandoffID)); denied != nil {
-		tx.Emit("", "", *denied)
-		return &conversation.RejectedError{Code: conversation.CodePermissionDenied, Reason: fmt.Sprintf(
-			"the user may not leave %s: the permission %s is missing", state.Active().Request.Target, denied.Permission)}
-	}
-	_ = d.Exit(tx, caller.UserID) // there is one to leave
-	return nil
-}
-
-// Exit ends the active session at the wish of by, who may. The error is
-// [conversation.ErrNoHandoff].
-func (d *Desk) Exit(tx *thread.Tx, by string) error {
-	exit, err := conversation.Exit(&tx.Run.Thread().Handoffs, by)
 	if err != nil {
 		return err
 	}
-	tx.Emit("", "", exit)
 	return d.GiveBack(tx, events.CompletionCancelled, left, nil)
 }
 

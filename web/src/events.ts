@@ -703,7 +703,7 @@ export type Envelope =
   | (Place & { type: "workflow_started"; data: WorkflowStarted })
   | (Place & { type: "workflow_state_changed"; data: WorkflowStateChanged });
 
-const postedKinds: ReadonlySet<string> = new Set(["cancel_requested", "handoff_exit_requested", "user_message"]);
+const postedKinds: ReadonlySet<string> = new Set(["cancel_requested", "handoff_exit_requested", "permission_denied", "user_message"]);
 const closingKinds: ReadonlySet<string> = new Set(["agent_finished", "cancel_requested", "error", "model_call_failed", "model_called", "run_resumed", "run_suspended", "warning", "workflow_finished"]);
 
 // posted and closing are as events.Posted and events.Closing of the Go sources have them.
