@@ -46,11 +46,11 @@ var (
 	// restAsked asks for the calls of a reply that did not arrive.
 	restAsked = regexp.MustCompile(`(?i)\breply was cut off\b`)
 	// weekendAsked, weekAsked and dayAsked are lengths of a trip in other words.
-	weekendAsked = regexp.MustCompile(`(?i)\bweekend\b`)
-	weekAsked    = regexp.MustCompile(`(?i)\b(?:a|one)\s+week\b`)
+	weekendAsked = regexp.MustCompile(`(?i)\b(long[\s-]+)?(?:weekend|wochenende|fin de semana)\b`)
+	weekAsked    = regexp.MustCompile(`(?i)\b(a|one|two|\d)[\s-]+weeks?\b`)
 	dayAsked     = regexp.MustCompile(`(?i)\b(?:a|one|1)[\s-]+day\b`)
 	// daysAsked is how many days a request asks for; dayRange and oneDay are the days that a task names.
-	daysAsked = regexp.MustCompile(`(?i)\b(\d{1,2}|two|three|four|five|six|seven|eight|nine|ten)[\s-]+(?:\w+[\s-]+)?(?:days?|nights?)\b`)
+	daysAsked = regexp.MustCompile(`(?i)\b(\d{1,2}|two|three|four|five|six|seven|eight|nine|ten)[\s-]+(?:\w+[\s-]+)?(?:days?|nights?|tagen?|nächten?|jours?|días|dias|giorni)(?:\PL|$)`)
 	dayRange  = regexp.MustCompile(`(?i)\bdays?\s+(\d{1,2})\s*(?:to|-|–|and)\s*(\d{1,2})\b`)
 	oneDay    = regexp.MustCompile(`(?i)\bday\s+(\d{1,2})\b`)
 )
@@ -196,27 +196,34 @@ func refused(result string) bool {
 }
 
 var numberWords = map[string]int{
-	"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
+	"a": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
 }
 
 // parseDaysAsked gives the number of days that a request is about, 0 if none.
 func parseDaysAsked(text string) int {
-	m := daysAsked.FindStringSubmatch(text)
-	switch {
-	case m != nil:
-	case weekendAsked.MatchString(text):
-		return 2
-	case weekAsked.MatchString(text):
-		return 7
-	case dayAsked.MatchString(text):
-		return 1
-	default:
-		return 0
+	if m := daysAsked.FindStringSubmatch(text); m != nil {
+		return parseCount(m[1])
 	}
-	if n, ok := numberWords[strings.ToLower(m[1])]; ok {
+	if m := weekendAsked.FindStringSubmatch(text); m != nil {
+		if m[1] != "" {
+			return 3
+		}
+		return 2
+	}
+	if m := weekAsked.FindStringSubmatch(text); m != nil {
+		return 7 * parseCount(m[1])
+	}
+	if dayAsked.MatchString(text) {
+		return 1
+	}
+	return 0
+}
+
+func parseCount(word string) int {
+	if n, ok := numberWords[strings.ToLower(word)]; ok {
 		return n
 	}
-	n, _ := strconv.Atoi(m[1])
+	n, _ := strconv.Atoi(word)
 	return n
 }
 

@@ -96,10 +96,9 @@ func mergedText(sl slot) string {
 		}
 		return entries[i].text < entries[j].text
 	})
-	var b strings.Builder
-	b.WriteString(bridge(entries))
-	for _, e := range entries {
-		fmt.Fprintf(&b, "\n\n{{entry:%d}}", e.id)
+	references := make([]string, len(entries))
+	for i, e := range entries {
+		references[i] = fmt.Sprintf("{{entry:%d}}", e.id)
 	}
-	return b.String()
+	return strings.Join(references, "\n\n")
 }

@@ -9,9 +9,13 @@ import (
 )
 
 // The sentences are filled from the request, the task and the team. {S} is the
-// subject with a capital, {s} without, {d} names the day or is empty.
+// subject with a capital, {d} names the day or is empty.
 var (
 	taskVerbs = []string{"Shortlist", "Outline", "Recommend", "Check", "Compare", "Work out", "Research", "Describe"}
+
+	// unknownSubject is what an answer says of a request that the simulated model knows
+	// nothing of.
+	unknownSubject = "The simulated model knows nothing of this: it shows how a run goes, and the text only fills its places. It knows a few cities, a few things that people compare, and some mistakes in code; for anything else, name a real model with `--model`."
 
 	// The simulated model knows nothing of most things, and says so: what it writes then
 	// shows where an answer stands and how a run goes, in about as many words.
@@ -19,11 +23,9 @@ var (
 		"**{S}{d}.** The simulated model knows nothing of this: the text only shows where a real model's answer stands.",
 		"**{S}{d}.** No real model wrote this, so there is nothing to rely on; it shows how a run goes.",
 		"**{S}{d}.** Here stands what a real model finds out; the simulated one has no knowledge of it.",
-		"{S}{d} would be answered here. The simulated model has no facts about it and invents none.",
-		"For {s}{d} there is only an outline by the simulated model: it shows what an answer contains, and no more.",
-		"{S}{d}: a simulated entry, as long as a real one usually is and without its substance.",
-		"Looking at {s}{d} takes a model that knows the subject; this one plays the part and says so.",
-		"On {s}{d}: a placeholder of the simulated model, in the place where the answer belongs.",
+		"**{S}{d}.** The simulated model has no facts about this and invents none.",
+		"**{S}{d}.** This is an outline by the simulated model: it shows what an answer contains, and no more.",
+		"**{S}{d}.** This takes a model that knows the subject; the simulated one plays the part and says so.",
 	}
 	entryPoints = []string{
 		"**First choice:** one option, with the reason why it fits the rest.",
@@ -56,12 +58,6 @@ var (
 		"Everything around this text happened as it does with a real model.",
 		"The log has who wrote this entry, for which task and in which model call.",
 		"Give the run a real model to read an answer here.",
-	}
-	bridges = []string{
-		"These points belong together and are best read in this order.",
-		"The specialists agree on the main line here; their parts complement each other.",
-		"Taken together, this gives one consistent picture.",
-		"The following contributions cover the same ground from different sides.",
 	}
 	dispatchMessages = []string{
 		"Please take %s of %d for %s. Keep it short and concrete, and stay in your field.",
@@ -148,7 +144,7 @@ func (p *part) entryText(t task, day int) string {
 	if day > 0 {
 		when = fmt.Sprintf(", day %d", day)
 	}
-	fill := strings.NewReplacer("{S}", upperFirst(about), "{s}", lowerFirst(about), "{d}", when)
+	fill := strings.NewReplacer("{S}", upperFirst(about), "{d}", when)
 	parts := []string{fill.Replace(pick(dice, entryOpenings))}
 	if dice.IntN(3) == 0 {
 		parts[0] += " " + strings.Join(some(dice, entrySentences, 2+dice.IntN(2)), " ")
@@ -159,15 +155,6 @@ func (p *part) entryText(t task, day int) string {
 		parts = append(parts, pick(dice, entryClosings))
 	}
 	return strings.Join(parts, "\n\n")
-}
-
-// bridge is the sentence before merged entries.
-func bridge(entries []entry) string {
-	texts := make([]string, len(entries))
-	for i, e := range entries {
-		texts[i] = e.agent + e.text
-	}
-	return bridges[hash(texts...)%uint64(len(bridges))]
 }
 
 // specialistAnswer is what a specialist returns to the facilitator.
@@ -206,7 +193,7 @@ func (p *part) soloAnswer() string {
 		return strings.TrimSpace(p.knownAnswer(found) + "\n\n" + found.Note)
 	}
 	about := topic(p.request)
-	fill := strings.NewReplacer("{S}", upperFirst(about), "{s}", lowerFirst(about), "{d}", "")
+	fill := strings.NewReplacer("{S}", upperFirst(about), "{d}", "")
 	return strings.Join([]string{
 		fill.Replace(pick(dice, entryOpenings)),
 		"- " + strings.Join(some(dice, entryPoints, 4), "\n- "),

@@ -12,6 +12,10 @@ const maxSummaryLines = 12
 func (p *part) facilitatorAnswer() string {
 	var b strings.Builder
 	lines, more := p.highlights()
+	about := p.matter()
+	if about == nil {
+		b.WriteString(unknownSubject + "\n\n")
+	}
 	fmt.Fprintf(&b, "Here is the result for %s", quotedTopic(p.request))
 	if len(lines) == 0 {
 		b.WriteString(", as far as it goes: the document has no text to sum up.\n")
@@ -22,7 +26,7 @@ func (p *part) facilitatorAnswer() string {
 	if more > 0 {
 		fmt.Fprintf(&b, "\nThe document has %d more sections.\n", more)
 	}
-	if about := p.matter(); about != nil && about.Note != "" && len(lines) > 0 {
+	if about != nil && about.Note != "" && len(lines) > 0 {
 		b.WriteString("\n" + about.Note + "\n")
 	}
 	if limits := p.limitations(); len(limits) > 0 {
@@ -61,7 +65,7 @@ func (p *part) highlights() (lines []string, more int) {
 		if m := entryLine.FindStringSubmatch(line); m != nil {
 			line = m[3]
 		}
-		if used || line == "" || isBridge(line) {
+		if used || line == "" {
 			continue
 		}
 		used = true
@@ -88,15 +92,6 @@ func plainSentence(line string) string {
 			return clip(line[:at], longest)
 		}
 	}
-}
-
-func isBridge(line string) bool {
-	for _, b := range bridges {
-		if line == b {
-			return true
-		}
-	}
-	return false
 }
 
 // limitations says what did not work out.

@@ -11,7 +11,7 @@ const maxTopicWords = 10
 
 var (
 	// opening is what a request or a task begins with before it names its subject.
-	opening   = regexp.MustCompile(`(?i)^(?:(?:please|now|hi|hello|can|could|would|you|i|we|need|want|like|to|help|me|us|plan|write|compare|research|create|make|give|draft|design|prepare|find|tell|explain|describe|suggest|recommend|outline|shortlist|check|list|review|analy[sz]e|assess|collect|work|out|about|on|with|organi[sz]e|build|develop)\b[\s,]*)+`)
+	opening   = regexp.MustCompile(`(?i)^(?:(?:(?:we|i)['’](?:re|m|d|ll|ve)|going|travell?ing|flying|fly|please|now|hi|hello|can|could|would|you|i|we|need|want|like|to|help|me|us|plan|write|compare|research|create|make|give|draft|design|prepare|find|tell|explain|describe|suggest|recommend|outline|shortlist|check|list|review|analy[sz]e|assess|collect|work|out|about|on|with|organi[sz]e|build|develop)\b[\s,]*)+`)
 	clauseEnd = regexp.MustCompile(`[.!?;:\n]|,\s|\s[-–—]\s`)
 	listSplit = regexp.MustCompile(`\s*(?:,|;|\band\b|\bor\b)\s*`)
 	wordSplit = regexp.MustCompile(`[^\pL\pN]+`)

@@ -68,5 +68,26 @@ var categories = []category{
 			{"Svelte", "free, a few kB compressed", "a compiler to keep current", "small, quick, little to write", "fewer people and libraries", "small teams, slow devices"},
 			{"htmx", "free, about 14 kB compressed", "nothing but the server", "no build, HTML stays HTML", "poor for rich editing", "forms, lists, internal tools"},
 		},
+	}, {
+		name: "laptops", words: "laptop laptops notebook notebooks ultrabook",
+		brief:  "Memory and keyboard matter longer than the processor: 16 GB suffice for writing and the web, 32 GB for programs and pictures. A light one is carried, a large one stays.",
+		advice: "Take the thin one with 32 GB unless games or video are the purpose; a refurbished business laptop is two thirds of it for half of the money.",
+		checks: "Whether memory and battery can be replaced, what the keyboard is like after ten minutes, which screens it drives, and how long there are updates.",
+		items: [3]item{
+			{"Thin 13- or 14-inch laptop", "€1,000 to €1,600", "a battery after four years, about €120", "1.3 kg, silent, ten hours without a socket", "memory soldered in, few ports", "people who work in several places"},
+			{"Refurbished business laptop", "€350 to €700", "a battery sooner, about €80", "good keyboard, parts to be had, repairable", "older screen, shorter guarantee", "small budgets"},
+			{"15-inch laptop with a graphics card", "€1,200 to €2,000", "twice the electricity of the others", "games, video and models on the machine itself", "2.3 kg, loud, four hours of battery", "a desk that it seldom leaves"},
+		},
+	},
+	{
+		name: "phones", words: "phone phones smartphone smartphones handy",
+		brief:  "Years of updates decide what a phone costs a year. The middle of the range takes pictures that most people cannot tell from the best phone's.",
+		advice: "Take the middle one with seven years of updates; the cheap one if it is used for calls, maps and messages only.",
+		checks: "How many years of updates are left from today, what a new battery costs fitted, and whether it works with the bank and the car.",
+		items: [3]item{
+			{"Phone of the middle range", "€400 to €550", "a battery after four years, about €80 fitted", "up to seven years of updates, good pictures by day and night", "slower charging, plastic back", "most people"},
+			{"Cheap phone", "€150 to €250", "replaced after two or three years", "large battery, a place for a memory card", "two to four years of updates, weak pictures in the dark", "calls, maps and messages"},
+			{"Refurbished top model of two years ago", "€350 to €500", "a battery at once or soon, about €90 fitted", "the best camera for the money, metal and glass", "fewer years of updates, unknown past", "people who take many pictures"},
+		},
 	},
 }

@@ -23,7 +23,7 @@ var tripAngles = []Angle{
 	{Title: "Lay out each day", fits: "strategist order of steps plan itinerary", section: "plan analysis calendar", text: itinerary},
 	{Title: "Gather the ways there and around", fits: "researcher facts background constraints gathers scout", section: "details findings facts", text: ways},
 	{Title: "Gather what things cost", fits: "researcher figures prices numbers scout calculates", section: "details findings figures", text: prices},
-	{Title: "Choose where to eat", fits: "writer detailed parts food meals", section: "details content plan", text: meals},
+	{Title: "Choose where to eat", fits: "writer detailed parts food meals", section: "details content", text: meals},
 	{Title: "Choose where to stay and what to book", fits: "writer ready use lodging", section: "details content next_steps", text: stay},
 	{Title: "Look for what spoils it", fits: "critic skeptic risks wrong assumptions attacks", section: "risks objections", text: caution},
 	{Title: "Check whether the money suffices", fits: "critic analyst gaps cheaper ways compares", section: "risks questions open", text: budget},

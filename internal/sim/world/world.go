@@ -12,6 +12,7 @@ package world
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -59,7 +60,7 @@ type topic struct {
 }
 
 // aJourney is a request for a trip, wherever it goes.
-var aJourney = regexp.MustCompile(`(?i)\b(?:trip|travel\w*|visit\w*|holiday|vacation|weekend|itinerary|days?|nights?|week|stay|sights?|sightseeing|city break|honeymoon|go to|going to|flying|fly)\b`)
+var aJourney = regexp.MustCompile(`(?i)\b(?:trip|travel\w*|visit\w*|holiday|vacation|weekend|itinerary|days?|nights?|weeks?|stay|sights?|sightsee\w*|tour\w*|city break|honeymoon|go to|going to|flying|fly|tagen?|reisen?|urlaub|wochenende|jours?|voyage|séjour|viaje|viaggio|giorni|días|dias)(?:\PL|$)`)
 
 // Find gives what there is to say about a request, nil where nothing is known of it. A trip
 // by days has something to say of any place: for one that is not known, it says so.
@@ -70,7 +71,7 @@ func Find(request string, byDays bool) *Subject {
 		return &Subject{Of: " in " + here.name, Note: fromMemory, Angles: dayAngles}
 	case byDays:
 		return &Subject{Of: somewhere(request), Angles: dayAngles}
-	case here != nil && aJourney.MatchString(request):
+	case here != nil && (aJourney.MatchString(request) || here.alone(request)):
 		return &Subject{Of: " in " + here.name, Note: fromMemory, Angles: tripAngles}
 	}
 	if s := review(request); s != nil {
@@ -127,13 +128,20 @@ const usualDays = 2
 func findCity(text string) *city {
 	padded := " " + spaced(text) + " "
 	for i := range cities {
-		for _, name := range append([]string{cities[i].name}, cities[i].also...) {
+		for _, name := range cities[i].names() {
 			if strings.Contains(padded, " "+spaced(name)+" ") {
 				return &cities[i]
 			}
 		}
 	}
 	return nil
+}
+
+func (c *city) names() []string { return append([]string{c.name}, c.also...) }
+
+// alone reports whether a text is nothing but the city's name.
+func (c *city) alone(text string) bool {
+	return slices.ContainsFunc(c.names(), func(name string) bool { return spaced(name) == spaced(text) })
 }
 
 func findCategory(text string) *category {

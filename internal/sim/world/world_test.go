@@ -16,6 +16,9 @@ func TestFindsATripInAnyWording(t *testing.T) {
 		"We fly to LISBON for a weekend: what should we see?":    " in Lisbon",
 		"my parents' first visit to New York City":               " in New York",
 		"Drei Jahre Arbeit – now a holiday, perhaps around Roma": " in Rome",
+		"3 Tage Kyoto zu zweit":                                  " in Kyoto",
+		"Plan two weeks in Vienna":                               " in Vienna",
+		"paris?":                                                 " in Paris",
 	} {
 		require.Equal(t, of, world.Find(request, false).Of, request)
 	}
@@ -65,6 +68,8 @@ func TestComparesProducts(t *testing.T) {
 		"Which database suits a small service?":             "PostgreSQL",
 		"Should I buy an espresso machine?":                 "Moka pot",
 		"What mattress is best for a bad back?":             "Pocket springs",
+		"I need a laptop for programming, which one?":       "Refurbished business laptop",
+		"Which phone should I buy under 500 euros?":         "Cheap phone",
 		"React or Svelte for our shop? Keep it to one page": "htmx",
 	} {
 		subject := world.Find(request, false)
