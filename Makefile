@@ -43,6 +43,10 @@ dashboard: ## build the page that web embeds; needs npm, for its packages
 	cd web && npm ci --no-audit --no-fund && npx tsc
 	cd internal/webbuild && $(GO) run . ../../web
 
+.PHONY: screencast
+screencast: ## record docs/terminal.svg, a run at a terminal; needs tmux
+	$(GO) run ./cmd/internal/screencast docs/terminal.svg
+
 .PHONY: verify
 verify: ## check formatting, go.mod and the generated files
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not formatted:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
