@@ -23,9 +23,16 @@ import (
 )
 
 // browser is one Chromium for all tests: starting it takes longer than most of them.
-var browser struct {
-	once sync.Once
+var browser = sync.OnceValue(func() *chromiumProcess {
+	c := startBrowser()
+	atEnd = c.stop
+	return c
+})
+
+// chromiumProcess is a Chromium of its own, with a profile that has seen nothing.
+type chromiumProcess struct {
 	ctx  context.Context
+	stop func()
 	err  error
 }
 
@@ -42,23 +49,20 @@ func chromium() (string, error) {
 	return "", fmt.Errorf("no Chromium was found: install one (apt-get install chromium), or name it in CONVENE_CHROMIUM")
 }
 
-func startBrowser() {
+func startBrowser() *chromiumProcess {
 	path, err := chromium()
 	if err != nil {
-		browser.err = err
-		return
+		return &chromiumProcess{err: err, stop: func() {}}
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox,
 		chromedp.Flag("force-color-profile", "srgb"), chromedp.Flag("hide-scrollbars", true), chromedp.Flag("disable-dev-shm-usage", true))
 	allocator, endAllocator := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, end := chromedp.NewContext(allocator)
-	browser.ctx = ctx
-	atEnd = func() {
+	return &chromiumProcess{ctx: ctx, err: chromedp.Do(ctx, chromedp.Navigate("about:blank")), stop: func() {
 		_ = chromedp.Cancel(ctx) // the process is gone either way
 		end()
 		endAllocator()
-	}
-	browser.err = chromedp.Do(ctx, chromedp.Navigate("about:blank"))
+	}}
 }
 
 // tab is one page of the browser.
@@ -75,9 +79,14 @@ type tab struct {
 // went wrong fails its test.
 func browse(t testing.TB) *tab {
 	t.Helper()
-	browser.once.Do(startBrowser)
-	require.NoError(t, browser.err)
-	ctx, cancel := chromedp.NewContext(browser.ctx)
+	return browser().tab(t)
+}
+
+// tab opens a tab of this browser.
+func (c *chromiumProcess) tab(t testing.TB) *tab {
+	t.Helper()
+	require.NoError(t, c.err)
+	ctx, cancel := chromedp.NewContext(c.ctx)
 	b := &tab{t: t, ctx: ctx}
 	require.NoError(t, chromedp.Do(ctx, chromedp.Navigate("about:blank")))
 	ended := make(chan struct{})

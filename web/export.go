@@ -37,7 +37,7 @@ var exportTemplate = template.Must(template.New("export").Parse(`<!doctype html>
 // network: the page and the events of the run's thread. bodies are events in the
 // form of [events.Encode], in order. Of what is kept for an endpoint the page has a sign.
 func WriteHTML(w io.Writer, run events.RunSummary, bodies iter.Seq2[[]byte, error]) error {
-	script, style := distFile("app.js"), distFile("app.css")
+	script, style := distFile(wholeScript), distFile("app.css")
 	// These would end the element that holds the script, or begin another in it. They
 	// stand in strings and expressions alone, where they may be written so.
 	for _, tag := range []string{"</script", "<script", "<!--"} {

@@ -6,14 +6,20 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"io/fs"
 	"net/http"
+	"path"
 	"strings"
 )
 
 // dist is the page as `make dashboard` builds it from src.
 //
-//go:embed dist/index.html dist/app.js dist/app.css dist/icon.svg
+//go:embed dist
 var dist embed.FS
+
+// wholeScript is all of the page's script in one, for exports. The page itself loads the
+// parts of it that it needs.
+const wholeScript = "file.js"
 
 // pagePolicy lets the page run its own script and talk to its own server, and
 // nothing else: no inline script, no image or link from a model's text loads by
@@ -23,30 +29,44 @@ const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img
 
 // asset is one file of the page, ready to send.
 type asset struct {
-	body, packed []byte
-	kind, tag    string
+	body, packed     []byte
+	kind, tag, cache string
 }
+
+const (
+	// recheck has a browser ask each time whether what it has is the newest; keep says
+	// that a name stands for its contents, so that they never change.
+	recheck = "no-cache"
+	keep    = "private, max-age=31536000, immutable"
+)
 
 // registerPage adds the page at / and its files beside it.
 func registerPage(mux *http.ServeMux) {
-	for path, a := range map[string]*asset{
-		"/{$}":      loadAsset("index.html", "text/html; charset=utf-8"),
-		"/app.js":   loadAsset("app.js", "text/javascript; charset=utf-8"),
-		"/app.css":  loadAsset("app.css", "text/css; charset=utf-8"),
-		"/icon.svg": loadAsset("icon.svg", "image/svg+xml"),
-	} {
+	const script = "text/javascript; charset=utf-8"
+	assets := map[string]*asset{
+		"/{$}":      loadAsset("index.html", "text/html; charset=utf-8", recheck),
+		"/app.js":   loadAsset("app.js", script, recheck),
+		"/app.css":  loadAsset("app.css", "text/css; charset=utf-8", recheck),
+		"/icon.svg": loadAsset("icon.svg", "image/svg+xml", recheck),
+	}
+	parts, _ := fs.Glob(dist, "dist/*-*.js") // the pattern is valid
+	for _, part := range parts {
+		name := path.Base(part)
+		assets["/"+name] = loadAsset(name, script, keep)
+	}
+	for path, a := range assets {
 		mux.HandleFunc("GET "+path, a.serve)
 	}
 }
 
-func loadAsset(name, kind string) *asset {
+func loadAsset(name, kind, cache string) *asset {
 	body := distFile(name)
 	sum := sha256.Sum256(body)
 	var packed bytes.Buffer
 	z, _ := gzip.NewWriterLevel(&packed, gzip.BestCompression) // the level is valid
 	_, _ = z.Write(body)                                       // a buffer takes everything
 	_ = z.Close()
-	return &asset{body: body, packed: packed.Bytes(), kind: kind, tag: `"` + hex.EncodeToString(sum[:8]) + `"`}
+	return &asset{body: body, packed: packed.Bytes(), kind: kind, cache: cache, tag: `"` + hex.EncodeToString(sum[:8]) + `"`}
 }
 
 // distFile gives an embedded file; that all are there is known when the program is
@@ -63,7 +83,7 @@ func (a *asset) serve(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	header.Set("Content-Type", a.kind)
 	header.Set("Content-Security-Policy", pagePolicy)
-	header.Set("Cache-Control", "no-cache")
+	header.Set("Cache-Control", a.cache)
 	header.Set("Vary", "Accept-Encoding")
 	header.Set("ETag", a.tag)
 	if r.Header.Get("If-None-Match") == a.tag {

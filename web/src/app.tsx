@@ -6,35 +6,36 @@ import { render } from "preact";
 import { address, go, land, link, type Place } from "./address";
 import { getJSON, Problem } from "./api";
 import { batches, BatchesPage } from "./batchespage";
-import { BatchPage } from "./batchpage";
-import { BatchView } from "./batchview";
-import { ChatPage } from "./chatpage";
-import { ChatView } from "./chatview";
 import { Help, helpOpen, onKey } from "./keys";
-import { RunPage } from "./runpage";
 import { loadRuns, runsThere, RunsPage } from "./runspage";
-import { RunView } from "./run";
 import { cycleTheme, theme } from "./theme";
 import { threads, ThreadsPage } from "./threadspage";
 import { tick } from "./clock";
+import type { ThreadView } from "./threadview";
+import type { ComponentType } from "preact";
 
 // embedded is the log of a page that was opened from disk.
 const embedded = document.getElementById("log")?.textContent ?? null;
 
-type View = RunView | ChatView | BatchView;
+// Shown is what the page shows one of, with what draws it.
+interface Shown {
+  view: ThreadView;
+  Page: ComponentType<{ view: never; file: boolean }>;
+}
 
-const view = signal<View | null>(null);
+const shown = signal<Shown | null>(null);
 const problem = signal("");
 
 // Kind is a kind of thing that the page shows one of.
 interface Kind {
   word: string;
   list: Place;
-  view: new (id: string) => View;
   // whole is the thing's id, as the server gives it, and thread the thread that tells of it.
   whole(found: Found): string;
   thread(found: Found): string;
 }
+
+type One = "run" | "thread" | "batch";
 
 interface Found {
   run_id: string;
@@ -42,38 +43,51 @@ interface Found {
   batch_id: string;
 }
 
-const kinds: Partial<Record<Place, Kind>> = {
-  run: { word: "run", list: "runs", view: RunView, whole: (f) => f.run_id, thread: (f) => f.thread_id },
-  thread: { word: "thread", list: "threads", view: ChatView, whole: (f) => f.thread_id, thread: (f) => f.thread_id },
-  batch: { word: "batch", list: "batches", view: BatchView, whole: (f) => f.batch_id, thread: (f) => f.batch_id },
+const kinds: Partial<Record<Place, Kind>> & Record<One, Kind> = {
+  run: { word: "run", list: "runs", whole: (f) => f.run_id, thread: (f) => f.thread_id },
+  thread: { word: "thread", list: "threads", whole: (f) => f.thread_id, thread: (f) => f.thread_id },
+  batch: { word: "batch", list: "batches", whole: (f) => f.batch_id, thread: (f) => f.batch_id },
 };
 
+// opening counts what was opened: what comes for an earlier one is late.
+let opening = 0;
+
 function open(place: Place, id: string): void {
-  const old = view.peek();
-  const kind = kinds[place];
-  if (kind && old?.id === id && old instanceof kind.view) return;
+  const old = shown.peek()?.view;
+  if (old && old.place === place && old.id === id) return;
   old?.close();
   problem.value = "";
-  view.value = null;
-  if (!kind) return;
-  const next = new kind.view(id);
-  view.value = next;
-  if (embedded !== null) {
-    next.load(embedded.split("\n"));
-    return;
-  }
-  getJSON<Found>(onePath(place, id)).then(
-    (found) => {
-      if (view.peek() !== next) return;
-      if (kind.whole(found) !== id) go(place, kind.whole(found));
-      else next.follow(kind.thread(found));
+  shown.value = null;
+  const mine = ++opening;
+  if (!isOne(place)) return;
+  const found = embedded === null ? getJSON<Found>(onePath(place, id)) : null;
+  Promise.all([found, views()]).then(
+    ([found, { [place]: kind }]) => {
+      if (mine !== opening) return;
+      if (found && kinds[place].whole(found) !== id) return go(place, kinds[place].whole(found));
+      const view = new kind.View(id);
+      shown.value = { view, Page: kind.Page };
+      if (found) view.follow(kinds[place].thread(found));
+      else view.load(embedded!.split("\n"));
     },
     (err: unknown) => {
-      if (view.peek() !== next) return;
+      if (mine !== opening) return;
       problem.value = err instanceof Problem ? err.message : "The server does not answer. Is convene serve still running?";
-      if (!(err instanceof Problem)) setTimeout(() => { if (view.peek() === next) { view.value = null; open(place, id); } }, 2000);
+      if (!(err instanceof Problem)) setTimeout(() => { if (mine === opening) open(place, id); }, 2000);
     },
   );
+}
+
+function isOne(place: Place): place is One {
+  return Object.hasOwn(kinds, place);
+}
+
+// views is the script that shows one of them. A browser does not ask again for a script
+// that it could not have: then the page is the one to load again.
+function views(): Promise<typeof import("./views")> {
+  return import("./views").catch(() => {
+    throw new Problem(0, "A part of this page could not be loaded. Load the page again.");
+  });
 }
 
 function start(): void {
@@ -97,7 +111,7 @@ function there(): boolean {
   if (place === "runs") return runsThere();
   if (place === "threads") return threads.items.value !== null || threads.trouble.value !== "";
   if (place === "batches") return batches.items.value !== null || batches.trouble.value !== "";
-  return problem.value !== "" || (view.value?.changed.value ?? 0) > 0;
+  return problem.value !== "" || (shown.value?.view.changed.value ?? 0) > 0;
 }
 
 function draw(): void {
@@ -132,7 +146,7 @@ function Header() {
 
 function Content() {
   const { place } = address.value;
-  const shown = view.value;
+  const open = shown.value;
   const kind = kinds[place];
   if (problem.value && kind) {
     document.title = "Not found · convene";
@@ -144,9 +158,10 @@ function Content() {
       </main>
     );
   }
-  if (shown instanceof BatchView) return <BatchPage key={shown.id} view={shown} />;
-  if (shown instanceof ChatView) return <ChatPage key={shown.id} view={shown} file={embedded !== null} />;
-  if (shown) return <RunPage key={shown.id} view={shown} file={embedded !== null} />;
+  if (open) {
+    const Page = open.Page as ComponentType<{ view: ThreadView; file: boolean }>;
+    return <Page key={open.view.id} view={open.view} file={embedded !== null} />;
+  }
   if (kind) return <main id="main" tabIndex={-1} class="message"><p>Loading …</p></main>;
   return place === "batches" ? <BatchesPage /> : place === "threads" ? <ThreadsPage /> : <RunsPage />;
 }
@@ -164,7 +179,7 @@ function App() {
 }
 
 start();
-document.addEventListener("keydown", (event) => onKey(event, view.peek()));
+document.addEventListener("keydown", (event) => onKey(event, shown.peek()?.view ?? null));
 const late = window.setTimeout(draw, patienceMs);
 const waiting = effect(() => {
   if (there()) queueMicrotask(draw);

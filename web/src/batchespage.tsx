@@ -2,9 +2,9 @@
 
 import { useEffect } from "preact/hooks";
 import { link, param } from "./address";
-import { type Held, batchStatus } from "./batchview";
+import type { Held } from "./batchview";
 import { ago, duration, exact, line, money, rate, tokens } from "./format";
-import { over } from "./fold";
+import { heldStatus, over } from "./states";
 import { Filters, Listing } from "./listing";
 import { batchName, Parts, rowsDone, StatusMark } from "./parts";
 
@@ -43,7 +43,7 @@ function Table() {
 }
 
 function Row({ s }: { s: Held }) {
-  const is = batchStatus(s, s.interrupted === true);
+  const is = heldStatus(s, s.interrupted === true);
   const going = s.status === "running" && !s.interrupted;
   const since = Date.now() - Date.parse(s.updated_at);
   return (

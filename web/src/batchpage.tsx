@@ -4,7 +4,7 @@
 import { useEffect } from "preact/hooks";
 import { runLink, setParams } from "./address";
 import type { Batch } from "./batch";
-import { batchStatus, type BatchView } from "./batchview";
+import type { BatchView } from "./batchview";
 import { ChartPane } from "./chartpane";
 import { tick } from "./clock";
 import type { BatchCause, BatchLimiter, BatchRowUnderWay, BatchSummary } from "./events";
@@ -12,6 +12,7 @@ import { count, duration, exact, line, money, plural, rate, status, tokens } fro
 import { batchName, ConnectionNotice, Parts, rowsDone, StatusMark } from "./parts";
 import { Rows } from "./rowspane";
 import { Scrubber } from "./scrubber";
+import { heldStatus } from "./states";
 import { VirtualList } from "./virtual";
 
 // askTicks is how many seconds pass between two looks at who drives the batch.
@@ -31,7 +32,7 @@ export function BatchPage({ view }: { view: BatchView }) {
       </main>
     );
   }
-  const is = batchStatus(batch.summary, view.interrupted());
+  const is = heldStatus(batch.summary, view.interrupted());
   document.title = `${is.sign} ${line(batchName(batch.summary), 60)} · convene`;
   return (
     <main id="main" tabIndex={-1} class="batch">
@@ -62,7 +63,7 @@ function Head({ view, batch }: { view: BatchView; batch: Batch }) {
     <section class="head" aria-label="The batch">
       <h1 title={[s.input, s.output].filter(Boolean).join(" → ") || s.batch_id}>{batchName(s)}</h1>
       <div class="facts num">
-        <StatusMark is={batchStatus(s, view.interrupted())} live />
+        <StatusMark is={heldStatus(s, view.interrupted())} live />
         <span class="done">{rowsDone(s)}</span>
         <span class="rate">{rate(s.rows_per_second)}</span>
         {s.status === "running" && !view.interrupted() && <span class="left">{s.left_ms ? `${duration(Math.max(0, s.left_ms - since))} left` : "time left unknown"}</span>}

@@ -7,7 +7,6 @@ import { getJSON } from "./api";
 import { Batch } from "./batch";
 import { BatchRows } from "./batchrows";
 import type { BatchSummary, Envelope } from "./events";
-import { interrupted, status, type StatusWord } from "./format";
 import { ThreadView } from "./threadview";
 
 // Held is a batch as the API gives it.
@@ -18,11 +17,8 @@ export interface Held extends BatchSummary {
   interrupted?: boolean;
 }
 
-export function batchStatus(summary: BatchSummary, lost: boolean): StatusWord {
-  return summary.status === "running" && lost ? interrupted : status(summary.status);
-}
-
 export class BatchView extends ThreadView {
+  readonly place = "batch";
   readonly head = new Batch();
   readonly rows = new BatchRows(this.id);
   // held is who drives the batch; null until the server has said.

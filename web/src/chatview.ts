@@ -3,7 +3,8 @@
 
 import type { Live } from "./connection";
 import type { Envelope } from "./events";
-import { over, Thread } from "./fold";
+import { Thread } from "./fold";
+import { over } from "./states";
 import type { Input } from "./inbox";
 import { Outbox } from "./outbox";
 import { Stream } from "./stream";
@@ -11,6 +12,7 @@ import { Talk } from "./talk";
 import { ThreadView } from "./threadview";
 
 export class ChatView extends ThreadView {
+  readonly place = "thread";
   readonly head = new Thread();
   readonly talk = new Talk();
   readonly outbox = new Outbox(this.id, (id) => this.talk.has(id));

@@ -4,7 +4,7 @@ import { signal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import { param } from "./address";
 import type { ChatView } from "./chatview";
-import { over } from "./fold";
+import { over } from "./states";
 import { newID } from "./outbox";
 import { answer, chosen } from "./questions";
 

@@ -10,6 +10,7 @@ import { Handoffs } from "./handoff";
 import { Inbox } from "./inbox";
 import { SharedDocument } from "./document";
 import { Layout } from "./layout";
+import { over, parked } from "./states";
 
 export interface Dispatch {
   id: string;
@@ -304,13 +305,4 @@ function addUsage(a: Usage, b: Usage): Usage {
     reasoning_tokens: (a.reasoning_tokens ?? 0) + (b.reasoning_tokens ?? 0),
     estimated: a.estimated || b.estimated,
   };
-}
-
-// parked reports whether nobody drives a run that is not over.
-export function parked(status: string): boolean {
-  return status === "suspended" || status === "awaiting_input";
-}
-
-export function over(status: string): boolean {
-  return status === "completed" || status === "degraded" || status === "failed" || status === "cancelled";
 }

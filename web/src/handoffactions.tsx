@@ -3,7 +3,7 @@
 import { signal } from "@preact/signals";
 import { deleteJSON } from "./api";
 import type { ChatView } from "./chatview";
-import { over } from "./fold";
+import { over } from "./states";
 import type { Session } from "./handoff";
 import { newID } from "./outbox";
 import { humanAgent } from "./talk";

@@ -3,8 +3,6 @@
 import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { address, go, param, setParams } from "./address";
-import { ChatView } from "./chatview";
-import { RunView } from "./run";
 import { cycleTheme } from "./theme";
 import type { ThreadView } from "./threadview";
 
@@ -83,7 +81,7 @@ export function onKey(event: KeyboardEvent, view: ThreadView | null): void {
   if (writing) return;
   const pressed = target.tagName === "BUTTON" || target.tagName === "A" || target.tagName === "SUMMARY";
   const ranged = target.tagName === "INPUT";
-  const action = common[event.key] ?? (view instanceof ChatView ? onChat[event.key] : view ? onMoment(event, view, pressed, target) ?? (view instanceof RunView ? onRun : onBatch)(event.key, ranged) : onList[event.key]);
+  const action = common[event.key] ?? (view?.place === "thread" ? onChat[event.key] : view ? onMoment(event, view, pressed, target) ?? (view.place === "run" ? onRun : onBatch)(event.key, ranged) : onList[event.key]);
   if (!action) return;
   event.preventDefault();
   action();

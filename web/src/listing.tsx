@@ -2,7 +2,7 @@
 // again as long as somebody looks.
 
 import { signal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { param, setParams } from "./address";
 import { listPath, pageSize } from "./ahead";
 import { getJSON } from "./api";
@@ -83,6 +83,21 @@ export class Listing<T> {
       if (tick.value % (going ? 2 : 10) === 0) void this.load();
     }, [tick.value]);
   }
+}
+
+// firstRows fill what is in view at first.
+const firstRows = 10;
+
+// useRoom is how many rows of a list are drawn: at first those in view, so that they are
+// there sooner, and all of them a frame later.
+export function useRoom(rows: number): number {
+  const [all, setAll] = useState(false);
+  useEffect(() => {
+    if (all || rows === 0) return undefined;
+    const frame = requestAnimationFrame(() => setAll(true));
+    return () => cancelAnimationFrame(frame);
+  }, [all, rows === 0]);
+  return all ? rows : firstRows;
 }
 
 // Filters are the search and the status that a list is narrowed to, kept in the

@@ -3,7 +3,8 @@
 import { useMemo } from "preact/hooks";
 import { param, setParams } from "./address";
 import type { Task } from "./events";
-import { over, type Run } from "./fold";
+import type { Run } from "./fold";
+import { over } from "./states";
 import { line } from "./format";
 import type { RunView } from "./run";
 import { VirtualList } from "./virtual";

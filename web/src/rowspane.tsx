@@ -7,7 +7,7 @@ import type { Row } from "./batchrows";
 import type { BatchView } from "./batchview";
 import { tick } from "./clock";
 import { count, duration, exact, interrupted, money, plural, precise, status, tokens } from "./format";
-import { over, parked } from "./fold";
+import { over, parked } from "./states";
 import { StatusFilter } from "./listing";
 import { StatusMark } from "./parts";
 import { VirtualList } from "./virtual";

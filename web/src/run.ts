@@ -5,27 +5,16 @@ import { signal } from "@preact/signals";
 import { onePath } from "./ahead";
 import { getJSON } from "./api";
 import type { Live, LiveAgent } from "./connection";
-import type { Envelope, RunSummary } from "./events";
+import type { Envelope } from "./events";
 import { Run, Thread } from "./fold";
 import { Lanes } from "./lanes";
 import { LogFilter } from "./filter";
-import { interrupted, status, type StatusWord } from "./format";
+import type { HeldRun } from "./states";
 import { Stream } from "./stream";
 import { ThreadView } from "./threadview";
 
 // arrivedMs is how long a text that has just come is marked.
 const arrivedMs = 3000;
-
-// HeldRun is a run as the API gives it.
-export interface HeldRun extends RunSummary {
-  held_by?: string;
-  // interrupted is set where the run runs by its log, but its process is gone.
-  interrupted?: boolean;
-}
-
-export function runStatus(summary: RunSummary, lost: boolean): StatusWord {
-  return summary.status === "running" && lost ? interrupted : status(summary.status);
-}
 
 // liveKey tells agents at work apart: one may work on several dispatches.
 export function liveKey(a: LiveAgent): string {
@@ -33,6 +22,7 @@ export function liveKey(a: LiveAgent): string {
 }
 
 export class RunView extends ThreadView {
+  readonly place = "run";
   readonly head = new Thread();
   readonly lanes = new Lanes();
   readonly filter = new LogFilter(this.events, this.id);

@@ -2,20 +2,21 @@
 // and the timeline below.
 
 import { signal } from "@preact/signals";
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { go, link, param, runLink, setParams } from "./address";
 import { postJSON } from "./api";
 import { tick } from "./clock";
 import { Document } from "./documentpane";
 import type { ForkOrigin } from "./events";
-import { over, parked, type Run } from "./fold";
+import type { Run } from "./fold";
+import { heldStatus, over, parked } from "./states";
 import { duration, exact, line, money, plural, status, tokens, uncached } from "./format";
 import { Log } from "./logpane";
 import { Now } from "./nowpane";
 import { BatchOf, ConnectionNotice, StatusMark } from "./parts";
 import { Plan } from "./planpane";
-import { runStatus, type RunView } from "./run";
-import { Timeline } from "./timeline";
+import type { RunView } from "./run";
+import { Timeline, timelineHeight } from "./timeline";
 
 // askTicks is how many seconds pass between two looks at who drives the run.
 const askTicks = 5;
@@ -37,6 +38,7 @@ export function RunPage({ view, file }: { view: RunView; file: boolean }) {
   useEffect(() => {
     if (asked) void view.ask();
   }, [view, asked]);
+  const later = useLater(run !== undefined);
   if (!run) {
     return (
       <main id="main" tabIndex={-1} class="message">
@@ -44,17 +46,32 @@ export function RunPage({ view, file }: { view: RunView; file: boolean }) {
       </main>
     );
   }
-  document.title = `${runStatus(run.summary, view.interrupted()).sign} ${line(run.started.message, 60)} · convene`;
+  document.title = `${heldStatus(run.summary, view.interrupted()).sign} ${line(run.started.message, 60)} · convene`;
   return (
     <main id="main" tabIndex={-1} class="run" style={{ "--agents": over(run.summary.status) ? 1 : run.started.agents?.length ?? 1 }}>
       <Head view={view} run={run} file={file} />
       <Plan view={view} run={run} />
       <Document view={view} run={run} />
       <Now view={view} run={run} />
-      <Log view={view} run={run} />
-      <Timeline view={view} run={run} />
+      {later ? <Log view={view} run={run} /> : <section class="pane log" aria-hidden="true" />}
+      {later ? <Timeline view={view} run={run} /> : <section class="pane timeline" aria-hidden="true" style={{ height: timelineHeight(run.started.agents?.length ?? 1) + "px" }} />}
     </main>
   );
+}
+
+// useLater is true once what is read first has been painted.
+function useLater(begun: boolean): boolean {
+  const [later, setLater] = useState(false);
+  useEffect(() => {
+    if (!begun) return undefined;
+    let timer = 0;
+    const frame = requestAnimationFrame(() => (timer = window.setTimeout(() => setLater(true))));
+    return () => {
+      cancelAnimationFrame(frame);
+      clearTimeout(timer);
+    };
+  }, [begun]);
+  return later;
 }
 
 function Head({ view, run, file }: { view: RunView; run: Run; file: boolean }) {
@@ -67,7 +84,7 @@ function Head({ view, run, file }: { view: RunView; run: Run; file: boolean }) {
     <section class="head" aria-label="The run">
       <h1 title={run.started.message}>{line(run.started.message, 400)}</h1>
       <div class="facts num">
-        <StatusMark is={runStatus(s, view.interrupted())} live />
+        <StatusMark is={heldStatus(s, view.interrupted())} live />
         <time title={exact(s.started_at)} dateTime={s.started_at}>{duration(elapsed)}</time>
         <span>{s.finished_tasks}/{plural(s.tasks, "task")}</span>
         <span title={`${s.usage.input_tokens} in${uncached(s.usage)}, ${s.usage.output_tokens} out${s.usage.estimated ? ", partly estimated" : ""}`}>{tokens(s.usage.input_tokens + s.usage.output_tokens)}</span>

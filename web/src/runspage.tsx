@@ -5,9 +5,8 @@ import { useEffect, useRef } from "preact/hooks";
 import { address, go, param, runLink } from "./address";
 import { postJSON } from "./api";
 import { ago, duration, exact, line, money, plural, tokens } from "./format";
-import { over, parked } from "./fold";
-import { Filters, Listing } from "./listing";
-import { type HeldRun, runStatus } from "./run";
+import { type HeldRun, heldStatus, over, parked } from "./states";
+import { Filters, Listing, useRoom } from "./listing";
 import { BatchOf, StatusMark } from "./parts";
 import { askServer, server, type Team } from "./serverinfo";
 
@@ -43,6 +42,7 @@ export function RunsPage() {
 
 function Table() {
   const list = runs.items.value;
+  const room = useRoom(list?.length ?? 0);
   if (list === null) return <p class="empty">Loading …</p>;
   if (list.length === 0) {
     const filtered = param("q") || param("status");
@@ -50,14 +50,14 @@ function Table() {
   }
   return (
     <>
-      <ul class="runs" aria-label="Runs, newest first">{list.map((run) => <Row key={run.run_id} run={run} />)}</ul>
+      <ul class="runs" aria-label="Runs, newest first">{list.slice(0, room).map((run) => <Row key={run.run_id} run={run} />)}</ul>
       {runs.more.value && <button type="button" onClick={() => void runs.loadMore()}>Show older runs</button>}
     </>
   );
 }
 
 function Row({ run }: { run: HeldRun }) {
-  const s = runStatus(run, run.interrupted === true);
+  const s = heldStatus(run, run.interrupted === true);
   const started = Date.parse(run.started_at);
   const ended = over(run.status) || parked(run.status) || run.interrupted;
   const elapsed = (ended && run.driven_ms) || (ended ? Date.parse(run.updated_at) : Date.now()) - started;

@@ -5,7 +5,7 @@ import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { go, link, param, setParams } from "./address";
 import { ago, duration, exact, line, status } from "./format";
-import { over } from "./fold";
+import { over } from "./states";
 import { Listing, Search } from "./listing";
 import { newID, type Outgoing, say } from "./outbox";
 import { askServer, server } from "./serverinfo";

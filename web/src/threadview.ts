@@ -9,6 +9,8 @@ import type { Envelope } from "./events";
 export type State = "loading" | "connecting" | "open" | "lost" | "file" | "broken";
 
 export abstract class ThreadView {
+  // place is where the page shows it.
+  abstract readonly place: "run" | "thread" | "batch";
   readonly events: Envelope[] = [];
   // changed counts what has come, at most once for each frame drawn.
   readonly changed = signal(0);

@@ -4,7 +4,8 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { param, setParams } from "./address";
 import { axisHeight, Brush, laneHeight, signs, signStyle } from "./brush";
 import { tick } from "./clock";
-import { over, type Run } from "./fold";
+import type { Run } from "./fold";
+import { over } from "./states";
 import { duration, line, plural, precise } from "./format";
 import { zoomBy } from "./keys";
 import type { Lane, Stretch, Work } from "./lanes";
@@ -15,6 +16,15 @@ import { dark } from "./theme";
 
 // maxHeight is how high the lanes may become, in pixels: more are scrolled to.
 const maxHeight = 190;
+
+// belowLanes is what the signs and the scrubber take below the lanes, with the space
+// between, in pixels.
+const belowLanes = 74;
+
+// timelineHeight is how high the timeline of so many agents will be.
+export function timelineHeight(agents: number): number {
+  return Math.min(axisHeight + agents * laneHeight, maxHeight) + belowLanes;
+}
 
 // maxTold bounds the lanes that are told in words to those who do not see them.
 const maxTold = 40;

@@ -1,0 +1,93 @@
+//go:build browser
+
+package web_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/events/sqlite"
+	"github.com/convene-run/convene/internal/sim"
+	"github.com/convene-run/convene/web"
+)
+
+// paintedLog is a log on disk with a list of runs, the newest of them one of a whole team.
+func paintedLog(t testing.TB) (web.Log, *simRuns, events.RunID) {
+	t.Helper()
+	log, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "convene.db"))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, log.Close()) })
+	for n := range 50 {
+		newScript(t, log).start(fmt.Sprintf("Run %d of those in the list", n))
+	}
+	runs := newSimRuns(t, log, sim.Options{})
+	t.Cleanup(runs.stop)
+	started, err := runs.Start(t.Context(), "", web.Job{Request: "Plan three days in Kyoto for two"})
+	require.NoError(t, err)
+	runs.wait()
+	return log, runs, started.Run
+}
+
+// BenchmarkPage tells when what the reader came for is painted, of the list and of a run,
+// beside the least that the server answers, all in one run: cold in a browser that was
+// just started and has seen nothing, warm in a new tab of one that has been here before.
+// `make bench-page` runs it.
+func BenchmarkPage(b *testing.B) {
+	log, runs, run := paintedLog(b)
+	server := serve(b, web.Config{Log: log, Runs: runs})
+	pages := []struct{ name, address, useful string }{
+		{"healthz", "/healthz", ""},
+		{"list", "/", ".runs a"},
+		{"run", "/#/runs/" + string(run), "#document .answer"},
+	}
+	const samples = 5
+	cold, warm := map[string][]float64{}, map[string][]float64{}
+	for b.Loop() {
+		for range samples {
+			for _, page := range pages {
+				fresh := startBrowser()
+				require.NoError(b, fresh.err)
+				cold[page.name] = append(cold[page.name], usefulPaint(fresh.tab(b), server.url(page.address), page.useful))
+				usefulPaint(fresh.tab(b), server.url(page.address), page.useful)
+				warm[page.name] = append(warm[page.name], usefulPaint(fresh.tab(b), server.url(page.address), page.useful))
+				fresh.stop()
+			}
+		}
+	}
+	for name, times := range map[string]map[string][]float64{"cold": cold, "warm": warm} {
+		bare := median(times["healthz"])
+		for _, page := range pages {
+			at := median(times[page.name])
+			b.ReportMetric(at, name+"-"+page.name+"-ms")
+			if page.useful != "" {
+				b.ReportMetric(at/bare, name+"-"+page.name+"-of-healthz")
+			}
+		}
+	}
+	b.ReportMetric(0, "ns/op") // says how long the benchmark takes, nothing else
+}
+
+func median(times []float64) float64 {
+	sorted := slices.Sorted(slices.Values(times))
+	return sorted[len(sorted)/2]
+}
+
+// usefulPaint is when it is painted, in milliseconds since the address was entered;
+// where nothing is named, when anything is.
+func usefulPaint(b *tab, address, useful string) float64 {
+	if useful == "" {
+		b.open(address)
+		b.wait(`performance.getEntriesByName('first-contentful-paint').length > 0`)
+		return js[float64](b, `performance.getEntriesByName('first-contentful-paint')[0].startTime`)
+	}
+	b.watchPaint(useful)
+	b.open(address)
+	at := js[float64](b, `painted`)
+	b.clean()
+	return at
+}
