@@ -79,6 +79,10 @@ bench-conversation: ## a message in a thread of 10,000: to its first model reque
 bench-sockets: ## from the commit to 100 viewers, in one process and across two, beside a bare broadcast
 	$(GO) test -run '^$$' -bench '^BenchmarkSockets$$' -benchtime $(BENCHTIME) ./web
 
+.PHONY: bench-page
+bench-page: ## first useful paint of the list and of a run, cold and warm, beside /healthz; needs Chromium
+	$(GO) test -tags browser -run '^$$' -bench '^BenchmarkPage$$' -benchtime $(BENCHTIME) ./web
+
 .PHONY: soak
 soak: ## what takes minutes: kill -9 at KILLS random moments, flipped bits, the memory of 100,000 rows
 	CONVENE_KILLS=$(KILLS) $(GO) test -count=1 -v -run '^TestKill$$' -timeout 30m ./cmd/convene

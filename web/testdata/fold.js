@@ -279,15 +279,15 @@ var fold = (() => {
     session(id) {
       return this.sessions.find((s) => s.id === id);
     }
-    end(env, id, status, result, artifacts) {
+    end(env, id, status2, result, artifacts) {
       const session = this.session(id);
       if (!session) return;
       if (session === this.active) this.current = -1;
-      session.status = status;
+      session.status = status2;
       session.ended = env.time;
       session.result = result;
       session.artifacts = artifacts;
-      if (status !== "completed" && env.type === "handoff_returned" && !session.request.preserve_state) {
+      if (status2 !== "completed" && env.type === "handoff_returned" && !session.request.preserve_state) {
         Object.assign(session, { state: "", step: 0, steps: 0, metadata: null });
       }
     }
@@ -589,6 +589,20 @@ var fold = (() => {
     return ([...upper].length === 1 ? upper : first) + text.slice(first.length);
   }
 
+  // ../../web/src/format.ts
+  function line(text, max = 160) {
+    const flat = text.slice(0, max * 2).replace(/\s+/g, " ").trim();
+    return flat.length > max ? flat.slice(0, max - 1) + "…" : flat;
+  }
+
+  // ../../web/src/states.ts
+  function parked(status2) {
+    return status2 === "suspended" || status2 === "awaiting_input";
+  }
+  function over(status2) {
+    return status2 === "completed" || status2 === "degraded" || status2 === "failed" || status2 === "cancelled";
+  }
+
   // ../../web/src/fold.ts
   var Run = class _Run {
     // before is the run that this one continues, as that one ended.
@@ -865,18 +879,6 @@ var fold = (() => {
       reasoning_tokens: (a.reasoning_tokens ?? 0) + (b.reasoning_tokens ?? 0),
       estimated: a.estimated || b.estimated
     };
-  }
-  function parked(status) {
-    return status === "suspended" || status === "awaiting_input";
-  }
-  function over(status) {
-    return status === "completed" || status === "degraded" || status === "failed" || status === "cancelled";
-  }
-
-  // ../../web/src/format.ts
-  function line(text, max = 160) {
-    const flat = text.slice(0, max * 2).replace(/\s+/g, " ").trim();
-    return flat.length > max ? flat.slice(0, max - 1) + "…" : flat;
   }
 
   // ../../web/src/describe.ts
