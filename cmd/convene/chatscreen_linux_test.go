@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -203,4 +204,77 @@ func TestChatGoesOnAfterAKill(t *testing.T) {
 	p.shows("You › I want to create a skill that posts alerts", "Skill Creation Assistant ›", "You › When a build fails", "Skill Creation Assistant ›", "When should it run")
 	p.types("/exit\r")
 	p.ends(exitDone)
+}
+
+// gated serves a simulated model that answers once it may.
+func gated(t *testing.T) (address string, open func()) {
+	t.Helper()
+	gate, model := make(chan struct{}), sim.NewServer(sim.Options{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-gate:
+		case <-r.Context().Done():
+		}
+		model.ServeHTTP(w, r)
+	}))
+	open = sync.OnceFunc(func() { close(gate) })
+	t.Cleanup(func() {
+		open()
+		server.Close()
+	})
+	return server.URL + "/v1", open
+}
+
+// Proves R36: what a killed process leaves in its queue is answered by `convene serve`, without
+// a further message. Behind a question it waits until that is answered.
+func TestServeTakesUpWhatAKilledProcessLeft(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	store := filepath.Join(dir, "chat.db")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "token"), []byte(secretToken+"\n"), 0o600))
+	const writing, asking = "0f3b2a4c-5d6e-4f70-8192-a3b4c5d6e7f8", "1a2b3c4d-5e6f-4708-91a2-b3c4d5e6f708"
+
+	model, open := gated(t)
+	p := atTerminal(t, nil, "chat", "--team", "trip", "--thread", asking, "--store", store, "--base-url", model)
+	p.shows("a new conversation")
+	p.types("Plan a trip for two\r")
+	p.shows("You › Plan a trip for two")
+	p.types("And what is the weather like?\r")
+	p.shows("queued, place 1")
+	open()
+	p.shows("Where should it go")
+	require.NoError(t, p.command.Process.Kill())
+
+	model, open = gated(t)
+	p = atTerminal(t, nil, "chat", "--team", "skill-builder", "--thread", writing, "--store", store, "--base-url", model)
+	p.shows("a new conversation")
+	p.types("I want to create a skill that posts alerts\r")
+	p.shows("You › I want to create a skill")
+	p.types("When a build fails\r")
+	p.shows("queued, place 1")
+	require.NoError(t, p.command.Process.Kill())
+	open()
+
+	serve := exec.Command("convene", "serve", "--addr", "127.0.0.1:0", "--token-file", "token", "--store", store)
+	serve.Dir, serve.Env = dir, append(os.Environ(), "CONVENE_MODEL=sim")
+	s := startSession(t, serve)
+	shows := func(thread string, texts ...string) {
+		t.Helper()
+		var all string
+		require.Eventually(t, func() bool {
+			all = s.ask(t, http.MethodGet, "/api/v1/threads/"+thread+"/messages", "")
+			rest, found := all, true
+			for _, text := range texts {
+				if _, rest, found = strings.Cut(rest, text); !found {
+					return false
+				}
+			}
+			return true
+		}, time.Minute, 50*time.Millisecond, "%s", &all)
+	}
+	shows(writing, "I want to create a skill", "What should the skill do", "When should it run")
+	shows(asking, "Plan a trip for two", "Where should it go")
+	s.ask(t, http.MethodPost, "/api/v1/threads/"+asking+"/messages", `{"content":"Kyoto, two days","delivery":"answer"}`)
+	shows(asking, "Where should it go", "Kyoto, two days", `"role":"assistant"`, `"role":"assistant"`)
+	s.end(t)
 }

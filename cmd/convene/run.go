@@ -67,7 +67,7 @@ run; a second ^C stops at once. Either way convene resume continues it.`,
 	flags := c.Flags()
 	flags.StringVar(&f.team, "team", "", "team file, or name of a built-in team: "+names(team.BuiltinNames())+" (default "+team.DefaultName+")")
 	flags.StringVar(&f.model, "model", "", "model for every agent, as provider/name, instead of the team's models and fallbacks; a comma-separated list is tried in order (default: the team's, CONVENE_MODEL, or the configuration's)")
-	flags.StringVar(&f.thread, "thread", "", "thread to run in, a version 4 UUID: the team sees the earlier requests and answers there (default: a new one)")
+	flags.StringVar(&f.thread, "thread", "", "thread to run in, a version 4 UUID: the team sees the earlier requests and answers there; refused while the thread is busy (default: a new one)")
 	flags.StringArrayVar(&f.files, "file", nil, "append the text of this file, or of standard input with -, to the request; may be repeated")
 	flags.BoolVar(&f.solo, "solo", false, "have a single agent answer, for comparison")
 	flags.IntVar(&f.limits.tasks, "max-tasks", 0, "maximum number of tasks (default: the team's)")

@@ -11,6 +11,9 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
+	"github.com/convene-run/convene/cmd/internal/termview"
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/events/sqlite"
 	"github.com/convene-run/convene/runner"
 	"github.com/convene-run/convene/steer"
 	"github.com/convene-run/convene/team"
@@ -39,6 +42,7 @@ func newServeCommand(a *app) *cobra.Command {
 		Use:   "serve",
 		Short: "Serve the dashboard and the API",
 		Long: `Serve the dashboard and the API: watch runs, start them, stop, resume and fork them.
+Messages that wait in a conversation which no process drives any more are answered.
 
 By default only this machine can connect. Any other address needs --token-file: API
 clients send the token as "Authorization: Bearer …", browsers sign in with the printed
@@ -99,9 +103,10 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 		a.say("webhooks are sent nothing: " + err.Error()) // as in a store that is only shown
 	}
 	defer hooks.Stop()
+	answered := a.takeUp(ctx, r, f.maxRuns)
 	interrupts := a.interrupts() // before anybody knows where to look
 	if err := dash.announce(f.open, ""); err != nil {
-		return errors.Join(err, dash.stop())
+		return errors.Join(err, r.Shutdown(ctx), dash.stop())
 	}
 	interrupted := true
 	select {
@@ -117,10 +122,27 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 		hurry()
 	}()
 	err = errors.Join(r.Shutdown(draining), dash.stop())
+	<-answered
 	if err == nil && interrupted {
 		return nil
 	}
 	return err
+}
+
+// takeUp answers what waits in conversations that no process drives, until the runner is shut
+// down, and closes the channel then. A store that is only shown is left as it is.
+func (a *app) takeUp(ctx context.Context, r *runner.Runner, most int) <-chan struct{} {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		err := r.TakeUp(ctx, most, func(key events.ThreadKey, err error) {
+			a.say(termview.Line(fmt.Sprintf("messages wait in thread %s: %v", key.Thread, err)))
+		})
+		if err != nil && !errors.Is(err, sqlite.ErrReadOnly) {
+			a.say(termview.Line("messages that wait in other conversations are not looked for: " + err.Error()))
+		}
+	}()
+	return ended
 }
 
 // readToken reads the token that callers must know.

@@ -1,0 +1,220 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/thread"
+)
+
+const (
+	// maxLookedThrough bounds the threads that are looked through at the start, the newest
+	// ones, and maxWaiting those that are looked after at once: a log is read no further then.
+	maxLookedThrough, maxWaiting = 1000, 1000
+	// takeUpBookmark is how far a log was read for messages that wait.
+	takeUpBookmark = "take-up"
+)
+
+// TakeUp answers what waits in threads that nobody drives, as [Runner.Send] would: messages
+// that are queued, and answers to what was asked. It looks through the newest 1,000 threads,
+// then follows the log, and takes up a thread once whoever holds it has given it back or is
+// gone. While most runs are driven here, further threads wait. stalled is told of those that
+// cannot be taken up; they wait for their next message.
+//
+// It returns nil once the runner is shut down or ctx ends, and with ctx end the runs that it
+// took up. The error is the log's.
+func (r *Runner) TakeUp(ctx context.Context, most int, stalled func(events.ThreadKey, error)) error {
+	following, stop := context.WithCancel(ctx)
+	defer stop()
+	defer context.AfterFunc(r.registry.closing, stop)()
+	w := &waiting{runner: r, most: most, stalled: stalled, found: make(chan found), threads: map[events.ThreadKey]found{}}
+	group, following := errgroup.WithContext(following)
+	group.Go(func() error { return w.follow(following) })
+	group.Go(func() error { return w.answer(ctx, following) })
+	if err := group.Wait(); !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+// waiting looks after threads in which something may wait.
+type waiting struct {
+	runner  *Runner
+	most    int
+	stalled func(events.ThreadKey, error)
+	found   chan found
+	// threads are those that are looked after, with the newest of what was found there.
+	threads map[events.ThreadKey]found
+	// place is how far the log was read, kept the newest bookmark.
+	place, kept events.Cursor
+}
+
+// found is a message that may wait. Its cursor is "" where it was found by looking through
+// the threads, and it has no message then.
+type found struct {
+	key     events.ThreadKey
+	seq     events.Seq
+	message events.UserMessage
+	cursor  events.Cursor
+}
+
+// follow finds what waits, and what is sent from now on.
+func (w *waiting) follow(ctx context.Context) error {
+	log := w.runner.config.Log
+	place, err := log.Bookmark(ctx, takeUpBookmark)
+	if err == nil {
+		err = w.look(ctx)
+	}
+	for err == nil {
+		for item, failure := range log.Tail(ctx, events.TailFilter{Kinds: []events.Kind{events.KindUserMessage}}, place) {
+			place = item.Cursor
+			var damaged *events.DamagedError
+			if errors.As(failure, &damaged) {
+				break // whoever reads that thread is told; the others go on
+			}
+			if err = failure; err != nil {
+				break
+			}
+			message, _ := item.Envelope.Data.(events.UserMessage)
+			if err = w.tell(ctx, found{item.Envelope.Key(), item.Envelope.Seq, message, item.Cursor}); err != nil {
+				break
+			}
+		}
+	}
+	return err
+}
+
+func (w *waiting) tell(ctx context.Context, f found) error {
+	select {
+	case w.found <- f:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// look finds the threads in which something waits already.
+func (w *waiting) look(ctx context.Context) error {
+	runs, err := w.runner.config.Log.Runs(ctx, events.RunQuery{Threads: true, Limit: maxLookedThrough})
+	if err != nil {
+		return err
+	}
+	for _, run := range runs {
+		key := events.ThreadKey{Tenant: run.Tenant, Thread: run.Thread}
+		waits, err := w.waits(ctx, key, run)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			w.stalled(key, err)
+		}
+		if !waits {
+			continue
+		}
+		if err := w.tell(ctx, found{key: key}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// waits reports whether something waits in the thread whose newest run is given. Most have
+// nothing, which the messages alone tell.
+func (w *waiting) waits(ctx context.Context, key events.ThreadKey, run events.RunSummary) (bool, error) {
+	envs, err := w.runner.config.Log.Read(ctx, key, 0, 0, events.KindUserMessage, events.KindWorkflowStarted)
+	if err != nil {
+		return false, err
+	}
+	queued, answered := map[events.MessageID]bool{}, false
+	for _, env := range envs {
+		switch e := env.Data.(type) {
+		case events.UserMessage:
+			if env.Run == "" && e.Delivery == events.DeliveryQueue {
+				queued[e.MessageID] = true
+			}
+			answered = answered || e.InputID != "" && env.Run == run.Run && run.Status == events.StatusAwaitingInput
+		case events.WorkflowStarted:
+			delete(queued, e.MessageID)
+		}
+	}
+	if len(queued) == 0 && !answered {
+		return false, nil
+	}
+	th, err := thread.Load(ctx, w.runner.config.Log, key, 0)
+	return err == nil && (len(th.Queue()) > 0 || th.Current() != nil && th.Current().Answered()), err
+}
+
+// answer takes up what was found, until following ends.
+func (w *waiting) answer(ctx, following context.Context) error {
+	ticker := time.NewTicker(attendInterval)
+	defer ticker.Stop()
+	for {
+		in := w.found
+		if len(w.threads) >= maxWaiting {
+			in = nil
+		}
+		select {
+		case <-following.Done():
+			return following.Err()
+		case f := <-in:
+			w.note(f)
+		case <-ticker.C:
+			if err := w.takeUp(ctx); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (w *waiting) note(f found) {
+	if f.cursor != "" {
+		w.place = f.cursor
+	}
+	if f.cursor == "" || f.message.Delivery == events.DeliveryQueue || f.message.Delivery == events.DeliveryAnswer {
+		w.threads[f.key] = f
+	}
+}
+
+// takeUp takes up the threads that nobody holds, and keeps the place in the log once none is
+// left.
+func (w *waiting) takeUp(ctx context.Context) error {
+	for key, f := range w.threads {
+		if len(w.runner.Runs()) >= w.most {
+			return nil
+		}
+		err := error(nil)
+		if w.runner.Driven(key) == nil && !w.taken(ctx, f) { // who drives it here carries on
+			_, err = w.runner.carryOn(ctx, key, Terms{})
+		}
+		if errors.Is(err, events.ErrHeld) {
+			continue
+		}
+		delete(w.threads, key)
+		if err != nil && !errors.Is(err, ErrShutDown) {
+			w.stalled(key, err)
+		}
+	}
+	if len(w.threads) > 0 || w.place == w.kept {
+		return nil
+	}
+	w.kept = w.place
+	return w.runner.config.Log.SetBookmark(ctx, takeUpBookmark, w.place)
+}
+
+// taken reports whether a message that was queued has its run, and with it all those before
+// it: folding its thread takes longer than finding that out.
+func (w *waiting) taken(ctx context.Context, f found) bool {
+	if f.message.Delivery != events.DeliveryQueue {
+		return false
+	}
+	envs, err := w.runner.config.Log.Read(ctx, f.key, f.seq, 0, events.KindWorkflowStarted)
+	return err == nil && slices.ContainsFunc(envs, func(env events.Envelope) bool {
+		started, _ := env.Data.(events.WorkflowStarted)
+		return started.MessageID == f.message.MessageID
+	})
+}
