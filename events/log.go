@@ -192,8 +192,13 @@ type RunQuery struct {
 	Tenant TenantID
 	Thread ThreadID
 	// Batch lists the runs of one batch's rows. Their ids sort as the rows do.
-	Batch  BatchID
-	Status []Status
+	Batch BatchID
+	// Own leaves out the runs of all batches' rows.
+	Own bool
+	// Team lists runs of the team with that name, Model those with a model whose name
+	// contains it, without regard to the case of A to Z.
+	Team, Model string
+	Status      []Status
 	// Search is matched against request and answer, and the id of a batch's row, without
 	// regard to case.
 	Search string

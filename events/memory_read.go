@@ -190,6 +190,9 @@ func (q RunQuery) matches(run *RunSummary, search string) bool {
 		q.Thread != "" && q.Thread != run.Thread,
 		len(q.Status) > 0 && !slices.Contains(q.Status, run.Status),
 		q.Batch != "" && (run.Batch == nil || q.Batch != run.Batch.Batch),
+		q.Own && run.Batch != nil,
+		q.Team != "" && q.Team != run.Team,
+		q.Model != "" && !run.asks(strings.ToLower(q.Model)),
 		q.Before != "" && run.Run >= q.Before,
 		q.After != "" && run.Run <= q.After:
 		return false
@@ -197,6 +200,11 @@ func (q RunQuery) matches(run *RunSummary, search string) bool {
 	return search == "" || slices.ContainsFunc(run.Searched(), func(text string) bool {
 		return strings.Contains(strings.ToLower(text), search)
 	})
+}
+
+// asks reports whether a model of the run contains the name, which is in lower case.
+func (s *RunSummary) asks(name string) bool {
+	return slices.ContainsFunc(s.Models, func(model string) bool { return strings.Contains(strings.ToLower(model), name) })
 }
 
 // FindRun implements [Log].

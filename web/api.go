@@ -113,7 +113,7 @@ func (s *Server) listRuns(ctx context.Context, in *listInput) (*listOutput, erro
 	out := &listOutput{}
 	out.Body.Runs, out.Body.More = make([]RunView, len(runs)), len(runs) == in.Limit
 	for i, run := range runs {
-		if out.Body.Runs[i], err = s.held(ctx, run); err != nil {
+		if out.Body.Runs[i], err = ViewRun(ctx, s.config.Log, run); err != nil {
 			return nil, s.apiError(err)
 		}
 	}
@@ -128,17 +128,17 @@ func (s *Server) view(ctx context.Context, idOrPrefix string) (RunView, error) {
 	if err != nil {
 		return RunView{RunSummary: summary}, err
 	}
-	return s.held(ctx, summary)
+	return ViewRun(ctx, s.config.Log, summary)
 }
 
-// held adds who drives the run. One that nobody holds may have ended since it was read: it
-// is then read again.
-func (s *Server) held(ctx context.Context, summary events.RunSummary) (RunView, error) {
+// ViewRun adds to a run's summary who drives it. One that nobody holds may have ended since
+// it was read: it is then read again.
+func ViewRun(ctx context.Context, log events.Index, summary events.RunSummary) (RunView, error) {
 	view := RunView{RunSummary: summary}
 	if summary.Status.Over() {
 		return view, nil
 	}
-	owner, since, err := s.config.Log.Holder(ctx, events.ThreadKey{Tenant: summary.Tenant, Thread: summary.Thread})
+	owner, since, err := log.Holder(ctx, events.ThreadKey{Tenant: summary.Tenant, Thread: summary.Thread})
 	switch {
 	case err != nil:
 		return view, err
@@ -148,7 +148,7 @@ func (s *Server) held(ctx context.Context, summary events.RunSummary) (RunView, 
 	case summary.Status != events.StatusRunning:
 		return view, nil
 	}
-	view.RunSummary, err = s.config.Log.FindRun(ctx, summary.Tenant, string(summary.Run))
+	view.RunSummary, err = log.FindRun(ctx, summary.Tenant, string(summary.Run))
 	view.Interrupted = view.Status == events.StatusRunning
 	return view, err
 }

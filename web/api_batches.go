@@ -89,7 +89,7 @@ func (s *Server) listBatches(ctx context.Context, in *listBatchesInput) (*listBa
 	out := &listBatchesOutput{}
 	out.Body.Batches, out.Body.More = make([]BatchView, len(batches)), len(batches) == in.Limit
 	for i, batch := range batches {
-		if out.Body.Batches[i], err = s.viewOf(ctx, batch); err != nil {
+		if out.Body.Batches[i], err = ViewBatch(ctx, s.config.Log, batch); err != nil {
 			return nil, s.apiError(err)
 		}
 	}
@@ -126,17 +126,17 @@ func (s *Server) batchView(ctx context.Context, id events.BatchID) (BatchView, e
 	if err != nil {
 		return BatchView{}, err
 	}
-	return s.viewOf(ctx, summary)
+	return ViewBatch(ctx, s.config.Log, summary)
 }
 
-// viewOf adds who runs the batch. A batch that nobody holds may have ended since it was
-// read: it is then read again.
-func (s *Server) viewOf(ctx context.Context, summary events.BatchSummary) (BatchView, error) {
+// ViewBatch adds to a batch's summary who runs it. A batch that nobody holds may have ended
+// since it was read: it is then read again.
+func ViewBatch(ctx context.Context, log events.Index, summary events.BatchSummary) (BatchView, error) {
 	view := BatchView{BatchSummary: summary}
 	if summary.Status != events.StatusRunning {
 		return view, nil
 	}
-	owner, since, err := s.config.Log.Holder(ctx, events.ThreadKey{Tenant: summary.Tenant, Thread: events.ThreadID(summary.Batch)})
+	owner, since, err := log.Holder(ctx, events.ThreadKey{Tenant: summary.Tenant, Thread: events.ThreadID(summary.Batch)})
 	switch {
 	case err != nil:
 		return view, err
@@ -144,7 +144,7 @@ func (s *Server) viewOf(ctx context.Context, summary events.BatchSummary) (Batch
 		view.HeldBy, view.HeldSince = owner, &since
 		return view, nil
 	}
-	view.BatchSummary, err = s.config.Log.FindBatch(ctx, summary.Tenant, string(summary.Batch))
+	view.BatchSummary, err = log.FindBatch(ctx, summary.Tenant, string(summary.Batch))
 	view.Interrupted = view.Status == events.StatusRunning
 	return view, err
 }

@@ -181,7 +181,7 @@ func TestRunAsksAtATerminal(t *testing.T) {
 	p = atTerminal(t, nil, append([]string{"run", "Plan a trip for two"}, at...)...)
 	p.shows("answer › ")
 	p.types("\x03")
-	p.shows("! awaiting_input", "Facilitator asks: Where should it go", "answer it with: convene chat --thread")
+	p.shows("? awaiting input", "Facilitator asks: Where should it go", "answer it with: convene chat --thread")
 	p.ends(exitInput)
 }
 

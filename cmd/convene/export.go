@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -15,17 +16,18 @@ func newExportCommand(a *app) *cobra.Command {
 	var jsonl, html bool
 	var output string
 	c := &cobra.Command{
-		Use:   "export RUN --jsonl | --html",
+		Use:   "export [RUN] --jsonl | --html",
 		Short: "Write a run's log, one event per line, or its dashboard as a single file",
 		Long: `Write a run: everything in its thread up to the run's last event. --jsonl writes one
 event per line, which convene replay can show anywhere; --html writes the dashboard as
-one file that opens from disk and needs no network.`,
-		Args: cobra.ExactArgs(1),
+one file that opens from disk and needs no network. By default it is the newest run that
+is no row of a batch.`,
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if jsonl == html {
 				return usage(errors.New("choose a format: --jsonl or --html"))
 			}
-			return a.export(c.Context(), args[0], output, html)
+			return a.export(c.Context(), args, output, html)
 		},
 	}
 	c.Flags().BoolVar(&jsonl, "jsonl", false, "the log as JSON lines")
@@ -34,7 +36,7 @@ one file that opens from disk and needs no network.`,
 	return c
 }
 
-func (a *app) export(ctx context.Context, id, output string, html bool) (err error) {
+func (a *app) export(ctx context.Context, args []string, output string, html bool) (err error) {
 	if output != "" {
 		if err := checkOutput(output); err != nil {
 			return usage(err)
@@ -45,7 +47,7 @@ func (a *app) export(ctx context.Context, id, output string, html bool) (err err
 		return err
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
-	run, err := a.findRun(ctx, log, id)
+	run, err := a.namedRun(ctx, log, args)
 	if err != nil {
 		return err
 	}
@@ -67,7 +69,7 @@ func (a *app) export(ctx context.Context, id, output string, html bool) (err err
 	if err != nil || output == "" {
 		return err
 	}
-	return writeOutput(output, file.Bytes())
+	return a.writeExport(run, output, file.Bytes())
 }
 
 func (a *app) exportHTML(ctx context.Context, log events.Log, run events.RunSummary, output string) error {
@@ -77,8 +79,16 @@ func (a *app) exportHTML(ctx context.Context, log events.Log, run events.RunSumm
 		return err
 	}
 	if output != "" {
-		return writeOutput(output, page.Bytes())
+		return a.writeExport(run, output, page.Bytes())
 	}
 	_, err := a.out.Write(page.Bytes())
 	return err
+}
+
+func (a *app) writeExport(run events.RunSummary, output string, content []byte) error {
+	if err := writeOutput(output, content); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.err, "wrote %s: run %s\n", output, run.Run)
+	return nil
 }

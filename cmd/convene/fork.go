@@ -16,23 +16,24 @@ func newForkCommand(a *app) *cobra.Command {
 	var at int64
 	var change runner.Change
 	c := &cobra.Command{
-		Use:   "fork RUN --at SEQ",
+		Use:   "fork [RUN] --at SEQ",
 		Short: "Start a new run from a point in an existing one",
 		Long: `Start a new run from a point in an existing one: it takes over the events up to that
 point and continues from there, optionally with another model or an added instruction.
 No model call among those events is repeated. An instruction cannot come between a
 turn's calls and their results: in the middle of a facilitator turn, while specialists
 are working, the new run keeps only the events before that turn. The existing run is
-unchanged. convene show and the dashboard give the event numbers.`,
+unchanged. convene show --events and the dashboard give the event numbers. By default it
+is the newest run that is no row of a batch.`,
 		Example: `  convene fork 0198c0de --at 42 --instruction "Keep it under 100 euros a day"
   convene fork 0198c0de --at 42 --model openai/gpt-5-mini`,
-		Args: cobra.ExactArgs(1),
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if at < 1 {
-				return usage(errors.New("name the event to fork at: --at SEQ"))
+				return usage(errors.New("name the event to fork at: --at SEQ. `convene show --events` gives the numbers"))
 			}
 			change.At = events.Seq(at)
-			return a.fork(c.Context(), args[0], f, change)
+			return a.fork(c.Context(), args, f, change)
 		},
 	}
 	f.register(c)
@@ -44,13 +45,13 @@ unchanged. convene show and the dashboard give the event numbers.`,
 	return c
 }
 
-func (a *app) fork(ctx context.Context, id string, f driveFlags, change runner.Change) (err error) {
+func (a *app) fork(ctx context.Context, args []string, f driveFlags, change runner.Change) (err error) {
 	d := &driver{app: a, flags: f, models: a.watchedModels(f.baseURL)}
 	if err := d.open(ctx, a.existingStore); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.close()) }()
-	summary, err := a.findRun(ctx, d.log, id)
+	summary, err := a.namedRun(ctx, d.log, args)
 	if err != nil {
 		return err
 	}

@@ -13,14 +13,18 @@ import (
 
 	"github.com/convene-run/convene/cmd/internal/termview"
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/web"
 )
 
 // runsFlags are those of `convene runs`.
 type runsFlags struct {
-	status []string
-	search string
-	limit  int
-	json   bool
+	status      []string
+	search      string
+	team, model string
+	batch       string
+	all         bool
+	limit       int
+	json        bool
 }
 
 func newRunsCommand(a *app) *cobra.Command {
@@ -28,13 +32,21 @@ func newRunsCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "runs",
 		Short: "List runs, newest first",
-		Args:  cobra.NoArgs,
-		RunE:  func(c *cobra.Command, _ []string) error { return a.runs(c.Context(), f) },
+		Long: `List runs, newest first. The rows of batches are left out: --batch lists those of one,
+in the order of its input, and --all those of all. convene batches lists the batches.`,
+		Example: `  convene runs --team trip --status degraded,failed
+  convene runs --batch 0198c0de --status failed`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return a.runs(c.Context(), f) },
 	}
 	c.AddCommand(newRunsRemoveCommand(a), newRunsPruneCommand(a))
 	flags := c.Flags()
 	flags.StringSliceVar(&f.status, "status", nil, "only runs with this status: "+names(statuses))
 	flags.StringVar(&f.search, "search", "", "only runs whose request or answer contains this")
+	flags.StringVar(&f.team, "team", "", "only runs of the team with this name")
+	flags.StringVar(&f.model, "model", "", "only runs that ask a model whose name contains this")
+	flags.StringVar(&f.batch, "batch", "", "only the rows of this batch: its id, or the beginning of one")
+	flags.BoolVar(&f.all, "all", false, "include the rows of batches")
 	flags.IntVar(&f.limit, "limit", events.DefaultRunsLimit, "maximum number of runs")
 	flags.BoolVar(&f.json, "json", false, "write one JSON object per line")
 	_ = c.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(statuses, cobra.ShellCompDirectiveNoFileComp)) // fails only for a flag that is not there
@@ -43,7 +55,7 @@ func newRunsCommand(a *app) *cobra.Command {
 
 // statuses are what a run can be listed by.
 var statuses = []string{
-	string(events.StatusRunning), string(events.StatusSuspended), string(events.StatusAwaitingInput),
+	string(events.StatusRunning), string(termview.StatusInterrupted), string(events.StatusSuspended), string(events.StatusAwaitingInput),
 	string(events.StatusCompleted), string(events.StatusDegraded), string(events.StatusFailed), string(events.StatusCancelled),
 }
 
@@ -56,17 +68,31 @@ func names[T ~string](list []T) string {
 }
 
 func (f runsFlags) query() (events.RunQuery, error) {
-	query := events.RunQuery{Tenant: events.LocalTenant, Search: f.search, Limit: f.limit}
-	if f.limit < 1 {
-		return query, fmt.Errorf("--limit %d: give a number from 1", f.limit)
+	query := events.RunQuery{
+		Tenant: events.LocalTenant, Search: f.search, Team: f.team, Model: f.model, Limit: f.limit,
+		Own: !f.all && f.batch == "", OldestFirst: f.batch != "",
 	}
-	for _, status := range f.status {
-		if !slices.Contains(statuses, status) {
-			return query, fmt.Errorf("--status %q is none of %s", status, names(statuses))
+	var err error
+	query.Status, err = listedBy(f.status, f.limit, statuses)
+	return query, err
+}
+
+// listedBy checks the flags that listings have in common, and gives the statuses in the log:
+// what was interrupted is running there.
+func listedBy(wanted []string, limit int, known []string) (listed []events.Status, err error) {
+	if limit < 1 {
+		return nil, fmt.Errorf("--limit %d: give a number from 1", limit)
+	}
+	for _, status := range wanted {
+		if !slices.Contains(known, status) {
+			return nil, fmt.Errorf("--status %q is none of %s", status, names(known))
 		}
-		query.Status = append(query.Status, events.Status(status))
+		if status == string(termview.StatusInterrupted) {
+			status = string(events.StatusRunning)
+		}
+		listed = append(listed, events.Status(status))
 	}
-	return query, nil
+	return listed, nil
 }
 
 func (a *app) runs(ctx context.Context, f runsFlags) (err error) {
@@ -83,51 +109,77 @@ func (a *app) runs(ctx context.Context, f runsFlags) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
-	runs, err := log.Runs(ctx, query)
-	if err != nil {
-		return err
-	}
-	if f.json {
-		return a.printJSONLines(runs)
-	}
-	if len(runs) == 0 {
-		fmt.Fprintln(a.err, "no runs match")
-		return nil
-	}
-	if err := markInterrupted(ctx, log, runs); err != nil {
-		return err
-	}
-	for _, line := range termview.RunTable(runs, time.Now(), a.theme(a.out), width(a.out)) {
-		if _, err := fmt.Fprintln(a.out, line); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// statusInterrupted is shown of a run that nobody drives and that nobody parked: its
-// process was killed. The log still has it running.
-const statusInterrupted events.Status = "interrupted"
-
-func markInterrupted(ctx context.Context, log events.Index, runs []events.RunSummary) error {
-	for i := range runs {
-		if runs[i].Status != events.StatusRunning {
-			continue
-		}
-		owner, _, err := log.Holder(ctx, events.ThreadKey{Tenant: runs[i].Tenant, Thread: runs[i].Thread})
+	if f.batch != "" {
+		batch, err := a.findBatch(ctx, log, f.batch)
 		if err != nil {
 			return err
 		}
-		if owner == "" {
-			runs[i].Status = statusInterrupted
-		}
+		query.Batch = batch.Batch
 	}
-	return nil
+	runs, err := listRuns(ctx, log, query, f.status)
+	switch {
+	case err != nil:
+		return err
+	case f.json:
+		return printJSONLines(a, runs)
+	case len(runs) == 0 && query.Own:
+		fmt.Fprintln(a.err, "no runs match; --all looks among the rows of batches, too")
+		return nil
+	case len(runs) == 0:
+		fmt.Fprintln(a.err, "no runs match")
+		return nil
+	}
+	lines := make([]events.RunSummary, len(runs))
+	for i := range runs {
+		lines[i] = runs[i].RunSummary
+		lines[i].Status = shownStatus(runs[i].Status, runs[i].Interrupted)
+	}
+	return a.printLines(termview.RunTable(lines, time.Now(), a.theme(a.out), width(a.out)))
 }
 
-func (a *app) printJSONLines(runs []events.RunSummary) error {
-	for _, run := range runs {
-		body, err := json.Marshal(run)
+// listRuns reads pages until it has as many runs as wanted: among those that are running in
+// the log, only their holders tell which are.
+func listRuns(ctx context.Context, log events.Index, query events.RunQuery, wanted []string) (found []web.RunView, err error) {
+	for {
+		page, err := log.Runs(ctx, query)
+		if err != nil {
+			return nil, err
+		}
+		for _, run := range page {
+			view, err := web.ViewRun(ctx, log, run)
+			if err != nil {
+				return nil, err
+			}
+			if isWanted(wanted, shownStatus(view.Status, view.Interrupted)) && len(found) < query.Limit {
+				found = append(found, view)
+			}
+			if query.OldestFirst {
+				query.After = run.Run
+			} else {
+				query.Before = run.Run
+			}
+		}
+		if len(found) == query.Limit || len(page) < query.Limit {
+			return found, nil
+		}
+	}
+}
+
+func isWanted(wanted []string, status events.Status) bool {
+	return len(wanted) == 0 || slices.Contains(wanted, string(status))
+}
+
+// shownStatus is the status as people read it.
+func shownStatus(status events.Status, interrupted bool) events.Status {
+	if interrupted {
+		return termview.StatusInterrupted
+	}
+	return status
+}
+
+func printJSONLines[T any](a *app, list []T) error {
+	for i := range list {
+		body, err := json.Marshal(list[i])
 		if err != nil {
 			return err
 		}

@@ -13,53 +13,108 @@ import (
 	"github.com/convene-run/convene/document"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/thread"
+	"github.com/convene-run/convene/web"
 )
 
+// showFlags are those of `convene show`.
+type showFlags struct {
+	json, sources, events bool
+	call                  string
+	part                  partFlags
+}
+
 func newShowCommand(a *app) *cobra.Command {
-	var asJSON, sources bool
+	var f showFlags
 	c := &cobra.Command{
-		Use:   "show RUN",
+		Use:   "show [RUN]",
 		Short: "Show a run: its status, plan, document and answer",
-		Args:  cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			return a.show(c.Context(), args[0], asJSON, sources)
-		},
+		Long: `Show a run: its status, plan, answer and document. RUN is a run id, or the beginning of
+one; by default the newest run that is no row of a batch.
+
+--events lists what happened, with the event numbers that convene fork --at takes.
+--call shows one model call, by the id that --sources and --events give: what was sent,
+the reply, tokens, cost and attempts.`,
+		Example: `  convene show --answer-only
+  convene show 0198c0de --call f.5`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error { return a.show(c.Context(), args, f) },
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "write one JSON object: summary, tasks, document, answer")
-	c.Flags().BoolVar(&sources, "sources", false, "show where each entry of the document comes from: entry ← agent ← task ← model call")
-	c.MarkFlagsMutuallyExclusive("json", "sources")
+	flags := c.Flags()
+	flags.BoolVar(&f.json, "json", false, "write one JSON object: summary, tasks, document, answer; with --call the model call")
+	flags.BoolVar(&f.sources, "sources", false, "show where each entry of the document comes from: entry ← agent ← task ← model call")
+	flags.BoolVar(&f.events, "events", false, "list what happened, with event numbers")
+	flags.StringVar(&f.call, "call", "", "show the model call with this id, such as f.5 or d2.1")
+	f.part.register(c)
+	for _, view := range []string{"call", "answer-only", "document-only"} {
+		c.MarkFlagsMutuallyExclusive("sources", "events", view)
+	}
+	c.MarkFlagsMutuallyExclusive("json", "sources", "events")
+	c.MarkFlagsMutuallyExclusive("call", "answer-only", "document-only")
 	return c
 }
 
-func (a *app) show(ctx context.Context, id string, asJSON, sources bool) (err error) {
+func (a *app) show(ctx context.Context, args []string, f showFlags) (err error) {
 	log, err := a.storeToRead(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
-	run, err := a.loadRun(ctx, log, id)
+	summary, err := a.namedRun(ctx, log, args)
 	if err != nil {
 		return err
 	}
 	switch {
-	case asJSON:
-		body, err := json.Marshal(describe(run))
-		if err != nil {
-			return err
-		}
-		return a.printJSON(body)
-	case sources:
-		return a.printLines(termview.Sources(run, a.theme(a.out), width(a.out)))
+	case f.call != "":
+		return a.showCall(ctx, log, summary, events.ModelCallID(f.call), f.json)
+	case f.events:
+		return a.showEvents(ctx, log, summary)
 	}
+	run, err := loadRun(ctx, log, summary)
+	if err != nil {
+		return err
+	}
+	view, err := web.ViewRun(ctx, log, run.RunSummary)
+	if err != nil {
+		return err
+	}
+	switch part := f.part.part(); {
+	case f.json:
+		return a.printObject(describe(run, view))
+	case f.sources:
+		return a.printLines(termview.Sources(run, a.theme(a.out), width(a.out)))
+	case part != termview.Both:
+		return a.showPart(run, part, f.part.missing())
+	}
+	run.RunSummary.Status = shownStatus(run.RunSummary.Status, view.Interrupted)
 	return a.printRun(run)
 }
 
-// loadRun folds a run of the store, as far as it has come.
-func (a *app) loadRun(ctx context.Context, log events.Log, id string) (*thread.Run, error) {
-	summary, err := a.findRun(ctx, log, id)
-	if err != nil {
-		return nil, err
+// showPart writes the answer or the document, which may be of a run under way.
+func (a *app) showPart(run *thread.Run, part termview.Part, missing string) error {
+	text := termview.Text(termview.Markdown(run, part))
+	if width, _, ok := terminal(a.out); ok {
+		text = termview.Rendered(run, part, a.theme(a.out), width)
 	}
+	if text == "" {
+		return fmt.Errorf("run %s has %s", run.ID, missing)
+	}
+	_, err := fmt.Fprintln(a.out, strings.TrimRight(text, "\n"))
+	return err
+}
+
+// showEvents lists the events of a run that people read, with their numbers.
+func (a *app) showEvents(ctx context.Context, log events.Reader, summary events.RunSummary) error {
+	th, w := thread.New(), width(a.out)
+	return eachEvent(ctx, log, summary, func(env events.Envelope) error {
+		if err := th.Apply(env); err != nil || env.Run != summary.Run {
+			return err
+		}
+		return a.printLines(termview.EventLines(th.Current(), env, w))
+	})
+}
+
+// loadRun folds a run of the store, as far as it has come.
+func loadRun(ctx context.Context, log events.Log, summary events.RunSummary) (*thread.Run, error) {
 	th, err := thread.Load(ctx, log, events.ThreadKey{Tenant: summary.Tenant, Thread: summary.Thread}, summary.LastSeq)
 	if err != nil {
 		return nil, fmt.Errorf("run %s: %w", summary.Run, err)
@@ -93,7 +148,7 @@ const eventPage = 512
 
 // description is `show --json`.
 type description struct {
-	events.RunSummary
+	web.RunView
 	// UncachedShare is the part of the input that came from no cache, 0 to 1.
 	UncachedShare float64 `json:"uncached_input_share"`
 
@@ -109,9 +164,10 @@ type description struct {
 	Entries    []document.Entry   `json:"entries"`
 }
 
-func describe(run *thread.Run) description {
+func describe(run *thread.Run, view web.RunView) description {
+	view.RunSummary = run.RunSummary
 	d := description{
-		RunSummary: run.RunSummary, UncachedShare: run.Usage.UncachedShare(), DrivenMS: run.Driven.Milliseconds(), Continues: run.Started.Continues, ForkedFrom: run.Started.ForkedFrom,
+		RunView: view, UncachedShare: run.Usage.UncachedShare(), DrivenMS: run.Driven.Milliseconds(), Continues: run.Started.Continues, ForkedFrom: run.Started.ForkedFrom,
 		Tasks: run.Board.Tasks(), Document: run.Document.RenderClean(),
 	}
 	d.Request = run.Started.Message
@@ -142,6 +198,14 @@ func (a *app) printRun(run *thread.Run) error {
 	}
 	_, err := fmt.Fprintln(a.out, strings.TrimRight(text, "\n"))
 	return err
+}
+
+func (a *app) printObject(object any) error {
+	body, err := json.Marshal(object)
+	if err != nil {
+		return err
+	}
+	return a.printJSON(body)
 }
 
 func (a *app) printLines(lines []string) error {

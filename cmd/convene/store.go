@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/convene-run/convene/cmd/internal/termview"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/events/sqlite"
 )
@@ -123,6 +124,21 @@ func (a *app) findRun(ctx context.Context, log events.Index, idOrPrefix string) 
 	return run, err
 }
 
+// namedRun gives the run that is named, else the newest that is no row of a batch.
+func (a *app) namedRun(ctx context.Context, log events.Index, args []string) (events.RunSummary, error) {
+	if len(args) > 0 {
+		return a.findRun(ctx, log, args[0])
+	}
+	newest, err := log.Runs(ctx, events.RunQuery{Tenant: events.LocalTenant, Own: true, Limit: 1})
+	if err != nil {
+		return events.RunSummary{}, err
+	}
+	if len(newest) == 0 {
+		return events.RunSummary{}, usage(fmt.Errorf("%w in %s but for the rows of batches. `convene runs --all` lists these", errNoStore, a.storePath()))
+	}
+	return newest[0], nil
+}
+
 // notARun says what a batch is to who named it where a run is wanted.
 func notARun(b events.BatchSummary) error {
 	what := fmt.Sprintf("%s is a batch, not a run: ", b.Batch)
@@ -133,5 +149,5 @@ func notARun(b events.BatchSummary) error {
 	if b.Rows > 0 {
 		rows = fmt.Sprintf(" of %d", b.Rows)
 	}
-	return fmt.Errorf("%s%d%s rows done. `convene serve --open` shows it with its runs; the command that started it continues it", what, b.Done, rows)
+	return fmt.Errorf("%s%d%s rows done. `convene runs --batch %s` lists them, `convene serve --open` shows it; the command that started it continues it", what, b.Done, rows, termview.ShortID(events.RunID(b.Batch)))
 }

@@ -129,6 +129,39 @@ func testRuns(t *testing.T, f *fixture) {
 	}
 }
 
+// A listing is narrowed by team and model, and leaves out the rows of batches.
+func testRunsOf(t *testing.T, f *fixture) {
+	begin := func(started events.WorkflowStarted) events.RunID {
+		w := f.claim(newKey())
+		w.add(started)
+		return w.run
+	}
+	card := func(models ...string) []events.AgentCard { return []events.AgentCard{{ID: "x", Models: models}} }
+	small := begin(events.WorkflowStarted{Team: "trip", Agents: card("acme/Small-2", "acme/big")})
+	big := begin(events.WorkflowStarted{Team: "review", Agents: card("acme/big")})
+	row := begin(events.WorkflowStarted{Team: "trip", Agents: card("acme/big"), Batch: &events.BatchRow{Batch: "b", Row: "1"}})
+	for name, check := range map[string]struct {
+		query events.RunQuery
+		want  []events.RunID
+	}{
+		"own":                {events.RunQuery{Own: true}, []events.RunID{big, small}},
+		"team":               {events.RunQuery{Team: "trip"}, []events.RunID{row, small}},
+		"no part of a team":  {events.RunQuery{Team: "tri"}, nil},
+		"model":              {events.RunQuery{Model: "BIG"}, []events.RunID{row, big, small}},
+		"part of a model":    {events.RunQuery{Model: "small"}, []events.RunID{small}},
+		"quotes are nothing": {events.RunQuery{Model: `"]'`, Team: `'";--`}, nil},
+		"all at once":        {events.RunQuery{Own: true, Team: "trip", Model: "acme/big", Limit: 1}, []events.RunID{small}},
+	} {
+		runs, err := f.Runs(f.ctx, check.query)
+		require.NoError(t, err, name)
+		var got []events.RunID
+		for _, run := range runs {
+			got = append(got, run.Run)
+		}
+		require.Equal(t, check.want, got, name)
+	}
+}
+
 // A listing of threads has each once, by the run that is the newest, and no row of a batch.
 func testThreads(t *testing.T, f *fixture) {
 	var newest []events.RunID

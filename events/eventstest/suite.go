@@ -56,6 +56,7 @@ func Run(t *testing.T, open Open) {
 		"runs are listed and searched":              testRuns,
 		"runs page":                                 testRunsPage,
 		"threads are listed by their newest runs":   testThreads,
+		"runs are narrowed by team and model":       testRunsOf,
 		"a listing says what is waited for":         testAsks,
 		"runs are found by prefix":                  testFindRun,
 		"several runs in one thread":                testRunsOfThread,

@@ -53,8 +53,16 @@ func runsQuery(query events.RunQuery) (sql string, args []any) {
 	case query.Thread != "":
 		l.narrow("thread_no IN (SELECT thread_no FROM threads WHERE thread = ?)", string(query.Thread))
 	}
-	if query.Threads {
+	if query.Own || query.Threads {
 		l.narrow("batch IS NULL")
+	}
+	if query.Team != "" {
+		l.narrow(inSummary("json_extract(CAST(summary AS TEXT), '$.team') = ?"), query.Team)
+	}
+	if query.Model != "" {
+		l.narrow(inSummary("EXISTS (SELECT 1 FROM json_each(CAST(summary AS TEXT), '$.models') WHERE instr(lower(value), ?) > 0)"), strings.ToLower(query.Model))
+	}
+	if query.Threads {
 		l.narrow("NOT EXISTS (SELECT 1 FROM runs AS later WHERE later.thread_no = runs.thread_no AND later.run_id > runs.run_id)")
 	}
 	order := "run_id DESC"
@@ -71,6 +79,12 @@ func runsQuery(query events.RunQuery) (sql string, args []any) {
 		l.narrow("run_id > ?", string(query.After))
 	}
 	return l.sql("SELECT "+runColumns+" FROM runs", order, query.Limit)
+}
+
+// inSummary lets rows pass whose summary is no JSON: they are damaged, which whoever reads
+// them finds out.
+func inSummary(condition string) string {
+	return "CASE WHEN json_valid(CAST(summary AS TEXT)) THEN " + condition + " ELSE TRUE END"
 }
 
 // listing is a query under way, for a page of a table of summaries.

@@ -55,7 +55,7 @@ func TestPicture(t *testing.T) {
 	}, termview.Theme{})
 	require.Equal(t, strings.TrimPrefix(`
 Plan a day in Kyoto
-● running 0:42   2/4 tasks       0 tok        $0   SIMULATED
+◐ running 0:42   2/4 tasks       0 tok        $0   SIMULATED
 PLAN
   Food
     ✓ 1 Find dinner

@@ -3,6 +3,7 @@ package termview
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -12,26 +13,88 @@ import (
 // RunTable lists runs in columns, in the order in which they come. Where there is
 // little room the columns of least use go first.
 func RunTable(runs []events.RunSummary, now time.Time, theme Theme, width int) []string {
-	rows := [][]string{{"RUN", "STATUS", "TEAM", "AGE", "TIME", "TASKS", "TOKENS", "COST", "REQUEST"}}
+	rows := [][]string{{"RUN", "ROW", "STATUS", "TEAM", "AGE", "TIME", "TASKS", "TOKENS", "COST", "REQUEST"}}
+	ofBatch := false
 	for _, run := range runs {
-		cost := Money(run.CostUSD)
+		cost, row := Money(run.CostUSD), ""
 		if run.Simulated {
 			cost = "simulated"
 		}
+		if run.Batch != nil {
+			row, ofBatch = Clip(run.Batch.Row, teamCells), true
+		}
 		rows = append(rows, []string{
-			ShortID(run.Run), string(run.Status), Clip(run.Team, teamCells), Age(now.Sub(run.Start)),
+			ShortID(run.Run), row, StatusWord(run.Status), Clip(run.Team, teamCells), Age(now.Sub(run.Start)),
 			Duration(run.Elapsed()), fmt.Sprintf("%d/%d", run.FinishedTasks, run.Tasks),
 			Count(run.Usage.Total()), cost, Line(run.Request),
 		})
 	}
-	for _, column := range []string{"TIME", "TOKENS", "TEAM", "TASKS"} {
-		if fixedWidth(rows)+minRequest <= width {
+	if !ofBatch {
+		rows = without(rows, "ROW")
+	}
+	return table(rows, []string{"TIME", "TOKENS", "TEAM", "TASKS", "COST", "AGE"}, minRequest, theme, width)
+}
+
+// BatchTable lists batches as [RunTable] does runs.
+func BatchTable(batches []events.BatchSummary, now time.Time, theme Theme, width int) []string {
+	rows := [][]string{{"BATCH", "STATUS", "TEAM", "AGE", "ROWS", "FAILED", "DEGRADED", "COST", "FILES"}}
+	for i := range batches {
+		b := &batches[i]
+		cost, done := Money(b.CostUSD), strconv.Itoa(b.Done)
+		if b.Simulated {
+			cost = "simulated"
+		}
+		if b.Rows > 0 {
+			done += "/" + strconv.Itoa(b.Rows)
+		}
+		rows = append(rows, []string{
+			ShortID(events.RunID(b.Batch)), StatusWord(b.Status), Clip(b.Team, teamCells), Age(now.Sub(b.Start)),
+			done, strconv.Itoa(b.Failed), strconv.Itoa(b.Degraded), cost, files(b.Input, b.Output),
+		})
+	}
+	return table(rows, []string{"TEAM", "DEGRADED", "COST", "FAILED", "AGE"}, minRequest, theme, width)
+}
+
+// files tells where rows come from and go to.
+func files(input, output string) string {
+	if output == "" {
+		return Line(input)
+	}
+	return Line(input) + " → " + Line(output)
+}
+
+// table sets rows under their headings. While the last column has less room than least, the
+// columns that can be spared go, one after the other.
+func table(rows [][]string, spared []string, least int, theme Theme, width int) []string {
+	for _, column := range spared {
+		if fixedWidth(rows)+least <= width {
 			break
 		}
 		rows = without(rows, column)
 	}
+	if fixedWidth(rows)+least > width {
+		return stacked(rows, theme, width)
+	}
 	lines := Columns(rows, width)
 	lines[0] = theme.quiet(lines[0])
+	return lines
+}
+
+// stacked gives each row's last column lines of its own, below the others.
+func stacked(rows [][]string, theme Theme, width int) []string {
+	last := len(rows[0]) - 1
+	firsts := make([][]string, len(rows))
+	for i, row := range rows {
+		firsts[i] = row[:last]
+	}
+	var lines []string
+	for i, line := range Columns(firsts, width) {
+		if i == 0 {
+			lines = append(lines, theme.quiet(line))
+			continue
+		}
+		lines = append(lines, line, "  "+cut(rows[i][last], width-2))
+	}
 	return lines
 }
 

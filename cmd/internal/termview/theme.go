@@ -2,6 +2,7 @@ package termview
 
 import (
 	"image/color"
+	"strings"
 
 	"charm.land/lipgloss/v2"
 
@@ -20,13 +21,19 @@ type Theme struct {
 
 // Signs of tasks and runs. They carry the meaning; colour only repeats it.
 const (
-	signDone    = "✓"
-	signActive  = "◐"
-	signOpen    = "○"
-	signNotice  = "!"
-	signFailed  = "✗"
-	signRunning = "●"
+	signDone      = "✓"
+	signActive    = "◐"
+	signOpen      = "○"
+	signNotice    = "!"
+	signFailed    = "✗"
+	signParked    = "‖"
+	signAsking    = "?"
+	signCancelled = "–"
 )
+
+// StatusInterrupted is shown of a run or a batch that nobody drives and that nobody parked:
+// its process was killed. The log still has it running.
+const StatusInterrupted events.Status = "interrupted"
 
 func (t Theme) paint(s string, c color.Color) string {
 	if !t.Color {
@@ -54,17 +61,27 @@ func (t Theme) quiet(s string) string {
 	return lipgloss.NewStyle().Faint(true).Render(s)
 }
 
-// status gives a run's status with its sign.
+// status gives a run's status with its sign, in the words of the dashboard.
 func (t Theme) status(status events.Status) string {
-	switch status {
+	switch word := StatusWord(status); status {
 	case events.StatusCompleted:
-		return t.good(signDone + " " + string(status))
+		return t.good(signDone + " " + word)
 	case events.StatusFailed:
-		return t.failed(signFailed + " " + string(status))
+		return t.failed(signFailed + " " + word)
 	case events.StatusRunning:
-		return t.active(signRunning + " " + string(status))
+		return t.active(signActive + " " + word)
 	case events.StatusQueued:
-		return t.quiet(signOpen + " " + string(status))
+		return t.quiet(signOpen + " " + word)
+	case events.StatusCancelled:
+		return t.quiet(signCancelled + " " + word)
+	case events.StatusSuspended, StatusInterrupted:
+		return t.notice(signParked + " " + word)
+	case events.StatusAwaitingInput:
+		return t.notice(signAsking + " " + word)
+	default:
+		return t.notice(signNotice + " " + word)
 	}
-	return t.notice(signNotice + " " + string(status))
 }
+
+// StatusWord is how people read a status.
+func StatusWord(status events.Status) string { return strings.ReplaceAll(string(status), "_", " ") }
