@@ -149,5 +149,5 @@ func TestHundredThousandEvents(t *testing.T) {
 // longestTaskPaces times a piece of work that takes 35 ms on a calm one.
 const (
 	longestTaskMS    = 100.0
-	longestTaskPaces = 5.0
+	longestTaskPaces = 3.0
 )

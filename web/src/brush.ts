@@ -161,7 +161,8 @@ function paintStretches(e: Easel, stretches: Stretch[], top: number, now: number
   const c = e.c;
   const colors = Object.fromEntries(Object.entries(looks).map(([work, look]) => [work, e.color(look[2])]));
   const [first, last] = [e.time(-markWidth), e.time(e.width + markWidth)];
-  // What would cover the pixel that was drawn last is left out: most of a long log.
+  // What lies within the stretch of its kind that was drawn last, up to the end of that
+  // one's pixel, is left out: most of a long log.
   const covered: Partial<Record<Work, [number, number]>> = {};
   // Marks lie above all: a wait that begins where an attempt failed does not hide it.
   const marks: number[] = [];
@@ -172,9 +173,9 @@ function paintStretches(e: Easel, stretches: Stretch[], top: number, now: number
     if (pixel && s.start >= pixel[0] && end <= pixel[1]) continue;
     const left = e.x(s.start);
     const right = e.x(end);
-    const step = s.work === "refused" ? markWidth : 1;
-    covered[s.work] = [e.time(Math.floor(right)), e.time(Math.floor(right) + step)];
-    if (s.work === "refused") {
+    const mark = s.work === "refused";
+    covered[s.work] = [mark ? e.time(Math.floor(right)) : s.start, e.time(Math.floor(right) + (mark ? markWidth : 1))];
+    if (mark) {
       // The mark of what ended a run lies at the edge, and is whole there.
       marks.push(left > e.width ? left : Math.min(left, e.width - markWidth / 2 - 1));
       continue;

@@ -53,13 +53,13 @@ export class Run {
   // driven is the time that processes drove the run, up to its newest event, in
   // milliseconds. last is the newest event of who drove it, posted that of somebody else.
   driven = 0;
-  private last: string;
+  private last: number;
   private posted = "";
 
   // before is the run that this one continues, as that one ended.
   constructor(env: Envelope, readonly started: WorkflowStarted, readonly before?: Run) {
     this.id = env.run_id;
-    this.last = env.time;
+    this.last = Date.parse(env.time);
     this.document = before ? before.document.clone() : new SharedDocument(new Layout(started.layout));
     if (before) {
       this.tasks = before.tasks.slice();
@@ -112,7 +112,7 @@ export class Run {
 
   // drivenUntil is driven with the time since the last event, while the run is driven.
   drivenUntil(now: number): number {
-    return this.summary.status === "running" && !this.outage ? this.driven + Math.max(0, now - Date.parse(this.last)) : this.driven;
+    return this.summary.status === "running" && !this.outage ? this.driven + Math.max(0, now - this.last) : this.driven;
   }
 
   // drive counts the time up to an event. What others post says nothing about who drove
@@ -123,10 +123,11 @@ export class Run {
       this.posted = env.time;
       return;
     }
+    const time = Date.parse(env.time);
     if (env.type !== "run_resumed" && !parked(this.summary.status) && env.time !== this.posted && !this.outage) {
-      this.driven += Math.max(0, Date.parse(env.time) - Date.parse(this.last));
+      this.driven += Math.max(0, time - this.last);
     }
-    this.last = env.time;
+    this.last = time;
   }
 
   apply(env: Envelope): void {

@@ -77,13 +77,11 @@ export class RunView extends ThreadView {
     return this.rebuilt(this.at.value).run(this.id);
   }
 
-  // rebuilt folds the log up to a moment: from where it was folded last if that lies
-  // before it, else from the nearest checkpoint.
+  // rebuilt folds the log up to a moment: from where it was folded last, or from a
+  // checkpoint that lies nearer before it.
   private rebuilt(seq: number): Thread {
-    if (!this.past || this.past.seq > seq) {
-      const nearest = this.checkpoints.filter((thread) => thread.seq <= seq).pop();
-      this.past = nearest?.clone() ?? new Thread();
-    }
+    const nearest = this.checkpoints.findLast((thread) => thread.seq <= seq);
+    if (!this.past || this.past.seq > seq || (nearest && nearest.seq > this.past.seq)) this.past = nearest?.clone() ?? new Thread();
     const past: Thread = this.past;
     while (past.seq < seq && past.seq < this.events.length) {
       past.apply(this.events[past.seq]);

@@ -634,7 +634,7 @@ var fold = (() => {
       __publicField(this, "last");
       __publicField(this, "posted", "");
       this.id = env.run_id;
-      this.last = env.time;
+      this.last = Date.parse(env.time);
       this.document = before ? before.document.clone() : new SharedDocument(new Layout(started.layout));
       if (before) {
         this.tasks = before.tasks.slice();
@@ -696,7 +696,7 @@ var fold = (() => {
     }
     // drivenUntil is driven with the time since the last event, while the run is driven.
     drivenUntil(now) {
-      return this.summary.status === "running" && !this.outage ? this.driven + Math.max(0, now - Date.parse(this.last)) : this.driven;
+      return this.summary.status === "running" && !this.outage ? this.driven + Math.max(0, now - this.last) : this.driven;
     }
     // drive counts the time up to an event. What others post says nothing about who drove
     // the run, and nobody drives one that is suspended. An event at just the time of what
@@ -706,10 +706,11 @@ var fold = (() => {
         this.posted = env.time;
         return;
       }
+      const time = Date.parse(env.time);
       if (env.type !== "run_resumed" && !parked(this.summary.status) && env.time !== this.posted && !this.outage) {
-        this.driven += Math.max(0, Date.parse(env.time) - Date.parse(this.last));
+        this.driven += Math.max(0, time - this.last);
       }
-      this.last = env.time;
+      this.last = time;
     }
     apply(env) {
       const summary = this.summary;
