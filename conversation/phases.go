@@ -75,6 +75,27 @@ func (s *State) Snapshot() Snapshot {
 	return shot
 }
 
+// Transitions counts how often the end of a phase gave the conversation to the next agent.
+type Transitions struct {
+	// Succeeded counts those that stand, RolledBack those that were taken back.
+	Succeeded  int `json:"succeeded"`
+	RolledBack int `json:"rolled_back"`
+}
+
+// With gives the counts with a further fact. Facts of other kinds change nothing.
+func (t Transitions) With(fact events.Event) Transitions {
+	switch e := fact.(type) {
+	case events.PhaseChanged:
+		if e.FromHandoffID != "" {
+			t.Succeeded++
+		}
+	case events.TransitionRolledBack:
+		t.Succeeded--
+		t.RolledBack++
+	}
+	return t
+}
+
 // transition is what a phase's end left, until the session of the next phase has ended.
 type transition struct {
 	from  *Session
@@ -90,6 +111,7 @@ func (s *State) phase(env events.Envelope, e events.PhaseChanged) error {
 	if e.HandoffID != "" && (s.active == nil || s.active.ID != e.HandoffID) {
 		return fmt.Errorf("phase %q begins with handoff %s, which is not active", e.To, e.HandoffID)
 	}
+	s.Transitions = s.Transitions.With(e)
 	if from := s.Session(e.FromHandoffID); e.HandoffID != "" && from != nil {
 		s.active.entered = &transition{from, e.From}
 	}
@@ -104,6 +126,7 @@ func (s *State) rollBack(env events.Envelope, e events.TransitionRolledBack) err
 	if s.active == nil || s.active.ID != e.HandoffID || s.active.entered == nil {
 		return fmt.Errorf("handoff %s is not one to take back", e.HandoffID)
 	}
+	s.Transitions = s.Transitions.With(e)
 	failed, back := s.active, s.active.entered
 	failed.Status, failed.Ended, failed.endSeq, failed.Result, failed.entered = StatusError, env.Time, env.Seq, e.Reason, nil
 	back.from.Status, back.from.Ended, back.from.endSeq, back.from.Result, back.from.Artifacts = StatusActive, time.Time{}, 0, "", nil

@@ -73,6 +73,8 @@ type State struct {
 	Routed *events.MessageRouted
 	// Progress is the phase of the conversation, and how it came to it.
 	Progress Progress
+	// Transitions counts the ends of phases.
+	Transitions Transitions
 
 	active *Session
 }

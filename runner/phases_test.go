@@ -180,7 +180,9 @@ func TestFailingTransitionIsTakenBack(t *testing.T) {
 	second := llmtest.Script(t,
 		llmtest.Agent(alphaTalks, llmtest.Calls("Once more.", completePhase("Forty people"))),
 		llmtest.Agent(betaTalks, llmtest.Says("Question 1?")))
+	require.Equal(t, conversation.Transitions{RolledBack: 1}, k.fold().Context().Transitions)
 	require.Equal(t, "Question 1?", k.sayTo(second, assess(), "ok", runner.Message{}).Answer)
+	require.Equal(t, conversation.Transitions{Succeeded: 1, RolledBack: 1}, k.fold().Context().Transitions)
 	asked := said(second.Requests(alphaTalks)[0].Messages)
 	require.Contains(t, asked[len(asked)-2], "user: Beta could not take over, so you have the conversation again.")
 	require.Equal(t, "user: ok", asked[len(asked)-1])

@@ -222,7 +222,7 @@ func (r *Run) reopen(th *thread.Thread, resumed events.RunResumed) error {
 
 func (r *Run) sequence(th *thread.Thread) {
 	r.clock.reach(th.Time)
-	r.journal = &sequencer{log: r.runner.config.Log, key: r.key, epoch: r.epoch, clock: r.clock, thread: th}
+	r.journal = &sequencer{log: r.runner.config.Log, key: r.key, epoch: r.epoch, clock: r.clock, thread: th, committed: r.runner.count}
 }
 
 // drive runs the facilitator in the background until the run is over or parked.

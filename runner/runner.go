@@ -84,10 +84,31 @@ type Runner struct {
 	registry registry
 	hooks    *hooking
 
-	mu    sync.Mutex // guards what follows
-	plans map[planKey]*plan
+	mu sync.Mutex // guards what follows
+	// transitions counts those of runs driven here.
+	transitions conversation.Transitions
+	plans       map[planKey]*plan
 	// teams are the teams of the plans as they were given.
 	teams map[*team.Team]json.RawMessage
+}
+
+// Transitions counts the ends of phases in the runs that were driven here.
+func (r *Runner) Transitions() conversation.Transitions {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.transitions
+}
+
+// count adds what is durable to the counts.
+func (r *Runner) count(facts []events.Envelope) {
+	for _, env := range facts {
+		switch env.Data.(type) {
+		case events.PhaseChanged, events.TransitionRolledBack:
+			r.mu.Lock()
+			r.transitions = r.transitions.With(env.Data)
+			r.mu.Unlock()
+		}
+	}
 }
 
 // New gives a runner on a log. The caller closes the log after [Runner.Shutdown].

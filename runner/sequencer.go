@@ -36,6 +36,8 @@ type sequencer struct {
 	// broke is called when the run cannot continue for want of its log. It must not wait,
 	// and may be nil.
 	broke func(error)
+	// committed is told of facts that are durable. It must not wait, and may be nil.
+	committed func([]events.Envelope)
 	// unread says that others may have written to the thread: the next leader reads that
 	// before it decides.
 	unread atomic.Bool
@@ -123,6 +125,9 @@ func (s *sequencer) commit(batch []*decision) error {
 		err = s.log.Append(context.Background(), s.key, s.epoch, after, facts)
 		switch {
 		case err == nil:
+			if s.committed != nil {
+				s.committed(facts)
+			}
 			return nil
 		case !errors.Is(err, events.ErrConflict):
 			return fmt.Errorf("append to thread %s after seq=%d: %w", s.key.Thread, after, err)

@@ -33,10 +33,12 @@ type Context struct {
 	Inputs []InputContext     `json:"inputs"`
 	Queued []events.MessageID `json:"queued"`
 	// Messages counts the messages of users and agents, Handoffs those that were accepted.
-	Messages int       `json:"message_count"`
-	Handoffs int       `json:"handoff_count"`
-	Created  time.Time `json:"created_at"`
-	Updated  time.Time `json:"updated_at"`
+	Messages int `json:"message_count"`
+	Handoffs int `json:"handoff_count"`
+	// Transitions counts the ends of phases that gave the conversation to the next agent.
+	Transitions conversation.Transitions `json:"transitions"`
+	Created     time.Time                `json:"created_at"`
+	Updated     time.Time                `json:"updated_at"`
 }
 
 // SavedContext is a session that could be resumed as [Context] shows it.
@@ -85,7 +87,7 @@ func (t *Thread) Context() Context {
 	c := Context{
 		Thread: t.Key.Thread, Agent: events.FacilitatorID, Phase: t.Handoffs.Progress.Phase,
 		Saved: t.saved(), Inputs: []InputContext{}, Queued: []events.MessageID{},
-		Messages: len(t.messages), Handoffs: t.Handoffs.Progress.HandoffCount, Created: t.created, Updated: t.Time,
+		Messages: len(t.messages), Handoffs: t.Handoffs.Progress.HandoffCount, Transitions: t.Handoffs.Transitions, Created: t.created, Updated: t.Time,
 	}
 	if run := t.Current(); run != nil {
 		c.Team, c.Run, c.Status = run.Team, run.ID, run.Status

@@ -8,6 +8,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/convene-run/convene/conversation"
 )
 
 // metrics are what /metrics tells.
@@ -45,10 +47,28 @@ func newMetrics(s *Server) *metrics {
 	if s.config.Limiters != nil {
 		m.registry.MustRegister(limiters(s.config.Limiters))
 	}
+	if s.config.Transitions != nil {
+		m.registry.MustRegister(transitions(s.config.Transitions)...)
+	}
 	m.registry.MustRegister(s.config.Metrics...)
 	m.registry.MustRegister(m.requests, m.duration, m.sent, m.started, viewers, cached,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
+}
+
+// transitions tells how the ends of phases went.
+func transitions(count func() conversation.Transitions) []prometheus.Collector {
+	return []prometheus.Collector{
+		prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "convene_phase_transitions_total", Help: "Ends of phases that gave a conversation to the next agent, those that were taken back included.",
+		}, func() float64 {
+			t := count()
+			return float64(t.Succeeded + t.RolledBack)
+		}),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "convene_phase_transitions_rolled_back_total", Help: "Ends of phases that were taken back because the next agent could not go on.",
+		}, func() float64 { return float64(count().RolledBack) }),
+	}
 }
 
 func (m *metrics) handler() http.Handler {

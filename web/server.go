@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
+	"github.com/convene-run/convene/conversation"
 	"github.com/convene-run/convene/events"
 )
 
@@ -39,6 +40,9 @@ type Config struct {
 	// Limiters gives what holds calls of the endpoints back, for /metrics; nil where this
 	// process asks none.
 	Limiters func() []events.BatchLimiter
+	// Transitions counts the ends of phases in the conversations that this process drove, for
+	// /metrics; nil where it drives none.
+	Transitions func() conversation.Transitions
 	// Metrics are further ones for /metrics, with names that begin otherwise than convene_http.
 	Metrics []prometheus.Collector
 	// Version is shown to callers.

@@ -94,7 +94,7 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 	}
 	dash, err := a.dashboard(web.Config{
 		Log: d.log, Runs: steer.New(steered), Address: f.address, Hosts: f.hosts, Token: token, Logger: a.requestLog(d.level),
-		Metrics: hooks.Metrics(),
+		Metrics: hooks.Metrics(), Transitions: r.Transitions,
 	}, "--addr")
 	if err != nil {
 		return usage(err)
