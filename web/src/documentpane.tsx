@@ -10,8 +10,9 @@ import { over } from "./states";
 import { line } from "./format";
 import { toggle } from "./keys";
 import { Markdown } from "./markdown";
-import { answerText, pointed, Provenance, Tag } from "./provenance";
+import { answerText, choose, chosen, pointed, Provenance, sentenceOf, Tag } from "./provenance";
 import type { RunView } from "./run";
+import { Takeaway } from "./takeaway";
 
 export function Document({ view, run }: { view: RunView; run: Run }) {
   view.watch();
@@ -25,6 +26,7 @@ export function Document({ view, run }: { view: RunView; run: Run }) {
       <div class="bar">
         <h2 id="document-title">Document</h2>
         <Versions view={view} run={run} />
+        <Takeaway run={run} />
         <button type="button" aria-pressed={tags} onClick={() => toggle("tags")} title="Who wrote what (t)">tags</button>
         <button type="button" aria-pressed={changes} onClick={() => toggle("changes")} title="What changed (c)">changes</button>
         {changes && doc.version > 0 && (
@@ -73,7 +75,9 @@ function Texts({ view, run, base }: { view: RunView; run: Run; base: number }) {
     const point = (event: Event) => {
       const s = (event.target as HTMLElement).closest?.<HTMLElement>(".s");
       const text = s?.closest<HTMLElement>("[data-entry]");
-      if (s && text) pointed.value = { entry: Number(text.dataset.entry), at: Number(s.dataset.at) };
+      if (!s || !text) return;
+      pointed.value = { entry: Number(text.dataset.entry), at: Number(s.dataset.at) };
+      if (event.type === "focusin") choose(pointed.value);
     };
     el.addEventListener("pointerover", point);
     el.addEventListener("focusin", point);
@@ -93,6 +97,15 @@ function Texts({ view, run, base }: { view: RunView; run: Run; base: number }) {
     }
     return undefined;
   }, [limit, version]);
+  // A link may say which sentence was chosen: it is gone to once, when it is there.
+  const linked = useRef(chosen());
+  useEffect(() => {
+    const el = linked.current && sentenceOf(box.current!, linked.current);
+    if (!el) return;
+    linked.current = null;
+    el.focus({ preventScroll: true });
+    el.scrollIntoView({ block: "center" });
+  });
   let room = limit;
   let section = "";
   let empty = true;

@@ -1,9 +1,12 @@
 // Markdown as elements, never as markup: what a model wrote becomes headings,
 // lists, tables and text, and nothing that loads or runs. HTML in it is shown as
-// the text that it is, images as what they are called.
+// the text that it is, but for line breaks, raised and lowered text; images as what
+// they are called.
 
-import { Lexer, type Token, type Tokens } from "marked";
+import type { Token, Tokens } from "marked";
 import type { ComponentChildren, VNode } from "preact";
+import { Lexed, type Note } from "./lexer";
+import { Code, NoteMark, pieceCells, TableRows } from "./markdownparts";
 
 // Wrap puts a stretch of text, at this place of the source, into an element. Texts of
 // one paragraph, heading, item or cell have the same block.
@@ -15,8 +18,8 @@ const plain: Wrap = (text) => text;
 const maxDepth = 24;
 
 export function Markdown({ text, wrap = plain, shift = 2 }: { text: string; wrap?: Wrap; shift?: number }): VNode {
-  const tokens = new Lexer({ gfm: true, breaks: false }).lex(text);
-  return <>{new Renderer(text, wrap, shift).blocks(tokens, 0)}</>;
+  const lexed = new Lexed(text);
+  return <>{new Renderer(text, lexed, wrap, shift).blocks(lexed.blocks, 0)}</>;
 }
 
 // Piece is a stretch of shown text, at most a sentence.
@@ -35,7 +38,8 @@ export function pieces(markdown: string): Piece[] {
     found.push({ text, at, block, ends: endsSentence(text) });
     return null;
   };
-  new Renderer(markdown, wrap, 0).blocks(new Lexer({ gfm: true, breaks: false }).lex(markdown), 0);
+  const lexed = new Lexed(markdown);
+  new Renderer(markdown, lexed, wrap, 0, false).blocks(lexed.blocks, 0);
   return found;
 }
 
@@ -45,7 +49,8 @@ class Renderer {
   private keys = 0;
   private blockNumber = 0;
 
-  constructor(private readonly source: string, private readonly wrap: Wrap, private readonly shift: number) {}
+  // lazy leaves the rows of long tables until they are drawn.
+  constructor(private readonly source: string, private readonly lexed: Lexed, private readonly wrap: Wrap, private readonly shift: number, private readonly lazy = true) {}
 
   blocks(tokens: Token[], depth: number): ComponentChildren {
     return tokens.map((token) => this.block(token, depth));
@@ -66,32 +71,46 @@ class Renderer {
       case "heading": {
         const level = Math.min(6, (token as Tokens.Heading).depth + this.shift);
         const Tag = `h${level}` as "h3";
-        return <Tag key={key}>{this.inlines((token as Tokens.Heading).tokens, depth)}</Tag>;
+        return <Tag key={key} dir="auto">{this.inlines((token as Tokens.Heading).tokens, depth)}</Tag>;
       }
       case "paragraph":
-        return <p key={key}>{this.inlines((token as Tokens.Paragraph).tokens, depth)}</p>;
+        return <p key={key} dir="auto">{this.inlines((token as Tokens.Paragraph).tokens, depth)}</p>;
       case "text": {
         const inner = (token as Tokens.Text).tokens;
         return <span key={key}>{inner ? this.inlines(inner, depth) : this.text((token as Tokens.Text).text)}</span>;
       }
       case "blockquote":
-        return <blockquote key={key}>{this.blocks((token as Tokens.Blockquote).tokens, depth + 1)}</blockquote>;
+        return <blockquote key={key} dir="auto">{this.blocks((token as Tokens.Blockquote).tokens, depth + 1)}</blockquote>;
       case "list":
         return this.list(token as Tokens.List, key, depth);
       case "code":
-        return <pre key={key} tabIndex={0} role="region" aria-label="Code"><code>{this.text((token as Tokens.Code).text)}</code></pre>;
+        return this.code(token as Tokens.Code, key);
       case "table":
         return this.table(token as Tokens.Table, key, depth);
       case "hr":
         return <hr key={key} />;
+      case "note":
+        return this.note(token as Note, key, depth);
+      case "html":
+        if (/^(?:\s*<br\s*\/?>)+\s*$/i.test(token.raw)) return <br key={key} />;
+        return <p key={key} dir="auto">{this.text(token.raw)}</p>;
       default:
         return <p key={key}>{this.text(token.raw)}</p>;
     }
   }
 
+  private code(token: Tokens.Code, key: string): VNode {
+    return <Code key={key} language={/^[\w+#.-]{1,30}/.exec(token.lang ?? "")?.[0] ?? ""} source={token.text}>{this.text(token.text)}</Code>;
+  }
+
+  // note is what a mark in the text refers to, at the place where it was written.
+  private note(token: Note, key: string, depth: number): VNode {
+    return <div key={key} class="note" data-note={token.label} dir="auto"><sup>{token.label}</sup> {this.blocks(token.tokens ?? [], depth + 1)}</div>;
+  }
+
   private list(token: Tokens.List, key: string, depth: number): VNode {
     const items = token.items.map((item) => (
-      <li key={this.key()} class={item.task ? "task" : undefined}>
+      <li key={this.key()} dir="auto" class={item.task ? "task" : undefined}>
         {item.task && <span class="box">{item.checked ? "☑ " : "☐ "}</span>}
         {this.blocks(item.tokens.filter((inner) => inner.type !== "checkbox"), depth + 1)}
       </li>
@@ -101,20 +120,34 @@ class Renderer {
   }
 
   private table(token: Tokens.Table, key: string, depth: number): VNode {
+    const begun = Math.max(this.cursor, this.source.indexOf(token.raw.trimEnd(), this.cursor));
+    const head = token.header.map((cell) => <th key={this.key()} scope="col" dir="auto" class={cell.align ?? undefined}>{this.cell(cell, depth)}</th>);
+    const body = this.rows(token, depth, begun + token.raw.trimEnd().length);
     return (
       <div key={key} class="table" tabIndex={0} role="region" aria-label="Table">
         <table>
           <thead>
-            <tr>{token.header.map((cell) => <th key={this.key()} scope="col">{this.cell(cell, depth)}</th>)}</tr>
+            <tr>{head}</tr>
           </thead>
-          <tbody>
-            {token.rows.map((row) => (
-              <tr key={this.key()}>{row.map((cell) => <td key={this.key()}>{this.cell(cell, depth)}</td>)}</tr>
-            ))}
-          </tbody>
+          {body}
         </table>
       </div>
     );
+  }
+
+  // rows are those of a table. The rows of a long one are made as they are drawn, in order,
+  // by a renderer of their own, which begins where this one stands; this one goes on behind
+  // the table, at end.
+  private rows(token: Tokens.Table, depth: number, end: number): VNode {
+    if (!this.lazy || token.rows.length * token.header.length <= pieceCells) return <tbody>{token.rows.map((row, i) => this.row(row, i, depth))}</tbody>;
+    const own = new Renderer(this.source, this.lexed, this.wrap, this.shift);
+    own.cursor = this.cursor;
+    this.cursor = Math.min(this.source.length, end);
+    return <TableRows columns={token.header.length} rows={token.rows.map((row, i) => () => own.row(row, i, depth))} />;
+  }
+
+  private row(row: Tokens.TableCell[], at: number, depth: number): VNode {
+    return <tr key={at}>{row.map((cell, i) => <td key={i} dir="auto" class={cell.align ?? undefined}>{this.cell(cell, depth)}</td>)}</tr>;
   }
 
   private cell(cell: Tokens.TableCell, depth: number): ComponentChildren {
@@ -123,7 +156,19 @@ class Renderer {
   }
 
   private inlines(tokens: Token[], depth: number): ComponentChildren {
-    return tokens.map((token) => this.inline(token, depth + 1));
+    this.lexed.within(tokens);
+    const shown: ComponentChildren[] = [];
+    for (let i = 0; i < tokens.length; i++) {
+      const until = raised(tokens, i);
+      if (until > i && depth <= maxDepth * 2) {
+        const Tag = tokens[i].raw.slice(1, -1).toLowerCase() as "sub";
+        shown.push(<Tag key={this.key()}>{this.inlines(tokens.slice(i + 1, until), depth + 1)}</Tag>);
+        i = until;
+      } else {
+        shown.push(this.inline(tokens[i], depth + 1));
+      }
+    }
+    return shown;
   }
 
   private inline(token: Token, depth: number): ComponentChildren {
@@ -140,6 +185,10 @@ class Renderer {
         return <code key={key}>{this.text((token as Tokens.Codespan).text)}</code>;
       case "br":
         return <br key={key} />;
+      case "html":
+        return /^<br\s*\/?>$/i.test(token.raw) ? <br key={key} /> : this.text(token.raw);
+      case "notemark":
+        return <NoteMark key={key} label={(token as Note).label} />;
       case "link": {
         const link = token as Tokens.Link;
         const inner = this.inlines(link.tokens, depth);
@@ -172,6 +221,15 @@ class Renderer {
       return this.wrap(sentence, from, this.key(), this.blockNumber);
     });
   }
+}
+
+// raised gives where the text ends that begins here and is raised or lowered: the place of
+// the closing tag; 0 where none begins.
+function raised(tokens: Token[], at: number): number {
+  const tag = tokens[at].type === "html" ? /^<(su[bp])>$/i.exec(tokens[at].raw)?.[1] : undefined;
+  if (!tag) return 0;
+  const closing = `</${tag.toLowerCase()}>`;
+  return tokens.findIndex((token, i) => i > at && token.type === "html" && token.raw.toLowerCase() === closing);
 }
 
 // sentences cuts a text behind its full stops.

@@ -3,7 +3,7 @@
 
 import { signal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
-import { setParams } from "./address";
+import { param, setParams } from "./address";
 import { answerOrigin, sourceOf, type AnswerOrigin } from "./answer";
 import { segmentAt, type Entry } from "./document";
 import type { Call, Run } from "./fold";
@@ -13,18 +13,32 @@ import type { RunView } from "./run";
 // pointed is the sentence under the pointer or the focus: an entry and a place in it.
 export const pointed = signal<{ entry: number; at: number } | null>(null);
 
+// choose keeps a sentence in the address, so that a link leads to it.
+export function choose({ entry, at }: { entry: number; at: number }): void {
+  setParams({ s: `${entry}.${at}` });
+}
+
+// chosen is the sentence that the address names.
+export function chosen(): { entry: number; at: number } | null {
+  const match = /^(\d{1,9})\.(\d{1,9})$/.exec(param("s"));
+  return match && { entry: Number(match[1]), at: Number(match[2]) };
+}
+
+// sentenceOf finds a sentence among those that are drawn.
+export function sentenceOf(box: HTMLElement, { entry, at }: { entry: number; at: number }): HTMLElement | null {
+  return box.querySelector<HTMLElement>(`[data-entry="${entry}"] .s[data-at="${at}"]`);
+}
+
 // answerText stands for the answer where an entry is pointed at; entries count from 1.
 export const answerText = 0;
 
-// Provenance's place is kept free, so that nothing jumps.
+// Provenance takes room only once a sentence was pointed at.
 export function Provenance({ view, run }: { view: RunView; run: Run }) {
   view.watch();
   const p = pointed.value;
   if (p?.entry === answerText && run.answer) return <AnswerProvenance view={view} run={run} at={p.at} />;
   const entry = p ? run.document.entries[p.entry - 1] : undefined;
-  if (!p || !entry) {
-    return <div class="provenance"><p class="hint">Point at a sentence, tap it, or press j: its source is shown here.</p></div>;
-  }
+  if (!p || !entry) return null;
   return <div class="provenance" aria-live="polite"><Sources view={view} run={run} entry={entry} at={p.at} /></div>;
 }
 

@@ -1,0 +1,94 @@
+//go:build browser
+
+package web_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/web"
+)
+
+const readText = `Water is H<sub>2</sub>O, and 10<sup>3</sup> is much.[^a] <sub onclick="boom()">Not lowered</sub> and <sub>not closed.
+
+| Step | What is to be done about it | Installation | Configuration | Responsibilities |
+|---:|---|---|---|---|
+| 1 | first<br>second | Installation | Configuration | Responsibilities |
+
+שלום לכולם.
+
+` + "```go\nfunc main() { println(\"hello\") }\n```" + `
+
+[^a]: Says *everybody*.
+`
+
+// Proves R71: the document reads as its writers meant it, on a phone too: words in tables
+// stay whole, scripts run their way, code is copied, a sentence has an address, and paper
+// gets the text alone. A table of 4,000 cells stops the page for nothing.
+func TestReading(t *testing.T) {
+	log := events.NewMemory()
+	s := newScript(t, log)
+	s.start("To be read")
+	cells := "| a | b | c | d |\n|---|---|---|---|\n" + strings.Repeat("| one cell | another **cell** | a third | and one more |\n", 1000)
+	for i, text := range []string{readText, cells} {
+		s.add(events.DocumentUpdated{Version: i + 1, EntryID: events.EntryID(i + 1), Author: "food", Section: "Guide", Slot: "main", Content: text, ChangeDescription: "written"})
+	}
+	s.add(events.FinalAnswer{Content: "This is the answer. It has two sentences."}, events.WorkflowFinished{Status: events.StatusCompleted})
+	server := serve(t, web.Config{Log: log})
+	b := browse(t)
+	b.before(`Object.defineProperty(navigator, 'clipboard', {value: {writeText: async (text) => { window.copied = text; }}}); window.boom = () => { throw new Error('boom'); };`)
+	b.open(server.url("/"))
+	b.wait(`document.querySelector('.runs a')`)
+	pace := b.tasks(func() {
+		js[float64](b, `(() => { let x = 0; for (let i = 0; i < 5e6; i++) x += Math.sqrt(i % 1000) * Math.random(); return x; })()`)
+	})[0]
+	longest := b.tasks(func() {
+		js[bool](b, fmt.Sprintf(`(location.hash = '#/runs/%s', true)`, s.run))
+		b.wait(`document.querySelectorAll('#document td').length === 4005`)
+	})[0]
+	t.Logf("4,000 cells: the longest task %v; pace %v", longest, pace.traced)
+	require.Less(t, longest.CPU/1000, max(longestTaskMS, longestTaskPaces*pace.CPU/1000))
+
+	require.Empty(t, b.text(".provenance"))
+	entry := func(selector string) string { return `[data-entry="1"] ` + selector }
+	for selector, want := range map[string]string{
+		"sub": "2", "sup": "3", "sup button": "a", ".note": "a\n\nSays everybody.", ".code-bar > span": "go",
+		"td:nth-child(2)": "first\nsecond", "pre": `func main() { println("hello") }`,
+	} {
+		require.Equal(t, want, strings.TrimSpace(b.text(entry(selector))), selector)
+	}
+	require.Contains(t, b.text(entry("p")), `<sub onclick="boom()">Not lowered</sub> and <sub>not closed.`)
+	require.Equal(t, "rtl", js[string](b, `getComputedStyle([...document.querySelectorAll('#document p')].find((p) => p.innerText.startsWith('שלום'))).direction`))
+	b.click(entry(".copy"))
+	b.wait(`window.copied === 'func main() { println("hello") }'`)
+	js[bool](b, `(document.querySelector('.takeaway').open = true)`)
+	b.click(".takeaway button:nth-of-type(2)")
+	b.wait(`window.copied.startsWith('## Guide\n\nWater is H<sub>2') && document.querySelector('.takeaway p').innerText.includes('is copied')`)
+	js[bool](b, `(document.querySelector('.takeaway').open = false, true)`)
+
+	b.click(".answer p .s:nth-child(2)")
+	b.wait(`location.hash.includes('s=0.20') && /answer/.test(document.querySelector('.provenance').innerText)`)
+	b.reload()
+	b.wait(`document.activeElement.matches('.answer .s') && document.activeElement.innerText === 'It has two sentences.'`)
+
+	b.size(390, 844, true)
+	lines := js[[]int](b, `[...document.querySelectorAll('[data-entry="1"] table .s')].filter((s) => /^(Installation|Configuration|Responsibilities)$/.test(s.innerText)).map((s) => s.getClientRects().length)`)
+	require.Equal(t, []int{1, 1, 1, 1, 1, 1}, lines, "words of a table stay whole")
+	require.True(t, js[bool](b, `(() => { const e = document.querySelector('[data-entry="1"] .table'); return e.scrollWidth > e.clientWidth; })()`), "the table scrolls")
+	require.LessOrEqual(t, js[float64](b, `document.documentElement.scrollWidth`), 390.0, "the page does not")
+	b.shot("reading-phone")
+	b.size(1440, 900, false)
+	b.shot("reading")
+	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
+	require.NoError(t, err)
+	b.wait(`document.querySelector('.answer').checkVisibility() && ![...document.querySelectorAll('.top, .actions, .log, .timeline, .plan')].some((e) => e.checkVisibility())`)
+	require.True(t, js[bool](b, `(() => { const e = document.querySelector('#document'); return e.scrollHeight === e.clientHeight; })()`), "all of it is on paper")
+	b.shot("reading-paper")
+	b.clean()
+}
