@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -70,7 +71,10 @@ func Parse(name string, src []byte) (*Team, error) {
 func Load(path string) (*Team, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("open team file: %w", err)
+		if failed := new(fs.PathError); errors.As(err, &failed) {
+			err = failed.Err // which does not name the file again
+		}
+		return nil, fmt.Errorf("team file %s cannot be read: %w", path, err)
 	}
 	defer file.Close()
 	// One byte more than allowed, so that Parse sees that it is too large.

@@ -80,9 +80,9 @@ and the facilitator consolidates it and answers. Every run is kept in a log that
 be resumed, shown and replayed.`,
 		Example: `  convene run --model sim "Plan three days in Kyoto for two"
   convene runs`,
-		SilenceErrors: true, SilenceUsage: true,
+		SilenceErrors: true, SilenceUsage: true, Version: version(),
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
-			if err := c.ValidateFlagGroups(); err != nil {
+			if err := exclusive(c); err != nil {
 				return err
 			}
 			a.running = true
@@ -91,6 +91,7 @@ be resumed, shown and replayed.`,
 		Args: unknownCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
+	root.SetVersionTemplate(versionLine())
 	root.SetIn(a.in)
 	root.SetOut(a.out)
 	root.SetErr(a.err)
@@ -105,5 +106,12 @@ be resumed, shown and replayed.`,
 		newStoreCommand(a), newTeamCommand(a), newModelsCommand(a), newConfigCommand(a), newDoctorCommand(a), unconfigured(newSimCommand(a)), unconfigured(newVersionCommand(a)),
 	)
 	a.addAPIFlag(root)
+	root.SetHelpCommand(newHelpCommand(root))
+	root.InitDefaultCompletionCmd()
+	inOurWords(root)
+	if completion, _, err := root.Find([]string{"completion"}); err == nil {
+		completion.Args, completion.RunE = unknownCommand, func(c *cobra.Command, _ []string) error { return c.Help() }
+		unconfigured(completion)
+	}
 	return root
 }

@@ -293,7 +293,7 @@ func (d *driver) advise(run *thread.Run) {
 		return // the reason says what to do
 	}
 	if run.Suspended != nil && run.Suspended.Code != "" {
-		fmt.Fprintf(d.app.err, "  %s `convene doctor` tries it.\n", doctor.Advice(llm.ErrorKind(run.Suspended.Code)))
+		fmt.Fprintf(d.app.err, "  %s `convene doctor` tries it.\n", doctor.Advice(llm.ErrorKind(run.Suspended.Code), d.providerAt(run.Suspended.Endpoint)))
 		return
 	}
 	if run.Status != events.StatusFailed || run.Failure == nil || !strings.Contains(run.Reason, run.Failure.Message) {
@@ -301,8 +301,26 @@ func (d *driver) advise(run *thread.Run) {
 	}
 	switch kind := llm.ErrorKind(run.Failure.Code); kind {
 	case llm.ErrUnreachable, llm.ErrTimeout, llm.ErrAuthentication, llm.ErrModelNotFound, llm.ErrNoTools, llm.ErrQuota, llm.ErrServer:
-		fmt.Fprintf(d.app.err, "  %s `convene doctor` tries it.\n", doctor.Advice(kind))
+		fmt.Fprintf(d.app.err, "  %s `convene doctor` tries it.\n", doctor.Advice(kind, d.providerAt("")))
 	}
+}
+
+// providerAt names the provider that was asked at an address, or the only one that was asked
+// at all: "" where there is none.
+func (d *driver) providerAt(address string) string {
+	if d.app.endpoints == nil {
+		return ""
+	}
+	asked := d.app.endpoints()
+	for _, e := range asked {
+		if e.Address == address {
+			return e.Name
+		}
+	}
+	if len(asked) == 1 {
+		return asked[0].Name
+	}
+	return ""
 }
 
 // withheld reports whether the run was parked because it was asked without a key at an

@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/convene-run/convene/cmd/internal/termview"
 	"github.com/convene-run/convene/events"
@@ -148,64 +146,4 @@ func heldBy(err error, what, next string) error {
 	}
 	return fmt.Errorf("%s was left alone: %s drives it, since %s. %s (%w)",
 		what, held.Owner, held.Since.Local().Format(time.DateTime), next, events.ErrHeld)
-}
-
-// unknownCommand refuses words that are no command.
-func unknownCommand(c *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	message := fmt.Sprintf("unknown command %q", args[0])
-	c.SuggestionsMinimumDistance = 2
-	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
-		message += fmt.Sprintf("; did you mean %q?", near[0])
-	}
-	return errors.New(message)
-}
-
-// flagError adds the flag that may be meant to the error of one that is not there.
-func flagError(c *cobra.Command, err error) error {
-	var missing *pflag.NotExistError
-	if errors.As(err, &missing) {
-		if near := nearestFlag(c, missing.GetSpecifiedName()); near != "" {
-			return usage(fmt.Errorf("%w; did you mean --%s?", err, near))
-		}
-	}
-	return usage(err)
-}
-
-// nearestFlag finds the flag that begins as name does, or is at most two edits away.
-func nearestFlag(c *cobra.Command, name string) string {
-	best, fewest := "", 3
-	c.Flags().VisitAll(func(f *pflag.Flag) {
-		n := edits(name, f.Name)
-		if len(name) > 2 && strings.HasPrefix(f.Name, name) {
-			n = 1
-		}
-		if n < fewest && n < len(name) {
-			best, fewest = f.Name, n
-		}
-	})
-	return best
-}
-
-// edits counts the letters to insert, delete or change between two words.
-func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -33,6 +33,11 @@ func checkOutput(path string) error {
 	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }
 
+// unreadable says once that a file cannot be read.
+func unreadable(path string, err error) error {
+	return fmt.Errorf("%s cannot be read: %w", path, cause(err))
+}
+
 // cause is what went wrong with a file, without the name of one that nobody knows of.
 func cause(err error) error {
 	var pathErr *fs.PathError

@@ -145,7 +145,7 @@ func (a *app) printModel(name string, model *prices.Model) error {
 func (a *app) updateModels(file string) error {
 	data, err := os.ReadFile(file)
 	if err != nil {
-		return usage(err)
+		return usage(unreadable(file, err))
 	}
 	table, err := prices.Parse(data)
 	if err != nil {
@@ -201,7 +201,7 @@ func (a *app) prices() (*prices.Table, error) {
 	}
 	over, err := readPrices(a.flags.prices)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("--prices %w", err)
 	}
 	return table.With(over), nil
 }
@@ -209,7 +209,7 @@ func (a *app) prices() (*prices.Table, error) {
 func readPrices(path string) (*prices.Table, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, err
+		return nil, unreadable(path, err)
 	}
 	table, err := prices.Parse(data)
 	if err != nil {

@@ -93,7 +93,7 @@ func (a *app) readAttachment(path string) (name, text string, err error) {
 	}
 	file, err := os.Open(path)
 	if err != nil {
-		return path, "", fmt.Errorf("--file %s cannot be read: %w", path, cause(err))
+		return path, "", fmt.Errorf("--file %w", unreadable(path, err))
 	}
 	defer func() { _ = file.Close() }()
 	text, err = readText(file, path)

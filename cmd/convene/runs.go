@@ -36,7 +36,7 @@ func newRunsCommand(a *app) *cobra.Command {
 in the order of its input, and --all those of all. convene batches lists the batches.`,
 		Example: `  convene runs --team trip --status degraded,failed
   convene runs --batch 0198c0de --status failed`,
-		Args: cobra.NoArgs,
+		Args: unknownCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return a.runs(c.Context(), f) },
 	}
 	c.AddCommand(newRunsRemoveCommand(a), newRunsPruneCommand(a))

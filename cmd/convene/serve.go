@@ -152,7 +152,7 @@ func readToken(path string) (string, error) {
 	}
 	body, err := os.ReadFile(path)
 	if err != nil {
-		return "", fmt.Errorf("read token: %w", err)
+		return "", fmt.Errorf("--token-file %w", unreadable(path, err))
 	}
 	token := strings.TrimSpace(string(body))
 	if len(token) < minTokenBytes {
@@ -202,14 +202,16 @@ type dashboard struct {
 // dashboard begins to serve. A port of 0 takes any that is free. flag is the one that
 // chose the address.
 func (a *app) dashboard(config web.Config, flag string) (*dashboard, error) {
+	host, port, err := net.SplitHostPort(config.Address)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: want HOST:PORT, such as %s", flag, config.Address, defaultDashboard)
+	}
 	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", config.Address)
 	if err != nil {
-		return nil, fmt.Errorf("%w. %s chooses another address", err, flag)
+		return nil, fmt.Errorf("%s %s cannot be listened on: %w. Choose another address or port", flag, config.Address, netCause(err))
 	}
-	if host, _, err := net.SplitHostPort(config.Address); err == nil {
-		_, port, _ := net.SplitHostPort(listener.Addr().String()) // a TCP address has a port
-		config.Address = net.JoinHostPort(host, port)
-	}
+	_, port, _ = net.SplitHostPort(listener.Addr().String()) // a TCP address has a port; 0 has become one
+	config.Address = net.JoinHostPort(host, port)
 	config.Version, config.Limiters = version(), a.shownLimiters
 	server, err := web.New(config)
 	if err != nil {
@@ -222,6 +224,19 @@ func (a *app) dashboard(config web.Config, flag string) (*dashboard, error) {
 		d.err = server.Serve(ctx, listener)
 	}()
 	return d, nil
+}
+
+// netCause is what went wrong with an address, without the address.
+func netCause(err error) error {
+	var failed *net.OpError
+	if !errors.As(err, &failed) {
+		return err
+	}
+	var call *os.SyscallError
+	if errors.As(failed, &call) {
+		return call.Err
+	}
+	return failed.Err
 }
 
 // announce says where the dashboard is, and opens it if that is wanted. fragment

@@ -100,7 +100,7 @@ func (a *app) teamTest(c *cobra.Command, teamFile, casesFile string, f *teamTest
 func readCases(path string) ([]*cases.Case, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, unreadable(path, err)
 	}
 	defer func() { _ = file.Close() }()
 	cases, err := cases.Read(file)

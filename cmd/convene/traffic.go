@@ -60,8 +60,11 @@ func (f *trafficFlags) open(a *app, models runner.Models) (*traffic, error) {
 		return nil, err
 	}
 	t.cache, err = llm.NewCache(f.cache, &llm.Caller{Prices: table})
+	if err != nil {
+		return nil, fmt.Errorf("--cache %s cannot be used: %w", f.cache, cause(err))
+	}
 	t.caller = t.cache
-	return t, err
+	return t, nil
 }
 
 // close says what the cache did, and whether the recording is whole.
@@ -89,7 +92,7 @@ type recordingModels struct {
 func newRecording(path string, models runner.Models) (*recordingModels, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("--record: %w", err)
+		return nil, fmt.Errorf("--record %s cannot be written: %w", path, cause(err))
 	}
 	return &recordingModels{models: models, file: file, endpoints: map[*llm.Endpoint]*llm.Endpoint{}}, nil
 }
@@ -148,7 +151,7 @@ type replayedModels struct {
 func openReplay(path string) (*replayedModels, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("--replay: %w", err)
+		return nil, fmt.Errorf("--replay %w", unreadable(path, err))
 	}
 	defer func() { _ = file.Close() }()
 	player, err := recording.Replay(file)

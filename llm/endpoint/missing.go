@@ -55,6 +55,19 @@ func unset(p *preset, names []string) error {
 	return e
 }
 
+// unnamed is for a provider that was named without a model. No other one is spoken of.
+func (r *Resolver) unnamed(p *preset) error {
+	e := &NotConfiguredError{
+		Reason: fmt.Sprintf("%q names a provider alone", p.name),
+		Ways:   []string{fmt.Sprintf("--model %s/%s, or another of its models", p.name, p.example)},
+	}
+	if key, _ := r.firstSet(p.keyVars); key == "" && !p.keyless && len(p.keyVars) > 0 {
+		e.Ways[0] += fmt.Sprintf(", with its key: export %s=…", strings.Join(p.keyVars, " or "))
+	}
+	e.Ways = append(e.Ways, anotherModel)
+	return e
+}
+
 // addressless is for a provider that was configured without an address, or with one in a
 // project's file that is not trusted.
 func addressless(p *preset) error {

@@ -87,6 +87,17 @@ func AddressVariables(provider string) []string {
 	return nil
 }
 
+// KeyVariables lists the environment variables that hold a known provider's key, the first
+// that is set counts.
+func KeyVariables(provider string) []string {
+	for i := range presets {
+		if presets[i].name == provider {
+			return presets[i].keyVars
+		}
+	}
+	return nil
+}
+
 // secret is the key of a provider: known, or to be asked for at the first call.
 type secret struct {
 	key string

@@ -177,7 +177,7 @@ func (r *Resolver) target(spec string) (llm.Target, error) {
 	case known != nil && known.name != "openai" && named && !r.routed(known):
 		return r.atPreset(known, model)
 	case known != nil && !named:
-		return llm.Target{}, r.missing("the model %q names a provider alone; write %s/%s, say", spec, known.name, known.example)
+		return llm.Target{}, r.unnamed(known)
 	case known == nil && named && r.env("OPENAI_BASE_URL") == "":
 		return llm.Target{}, r.missing("the provider %q of the model %q is not known; those known are %s", provider, spec, strings.Join(providerNames(r.presets), ", "))
 	}
@@ -303,7 +303,7 @@ func (r *Resolver) modelAt(p *preset, spec string) string {
 // atPreset finds a model at the provider's own address.
 func (r *Resolver) atPreset(p *preset, model string) (llm.Target, error) {
 	if model == "" {
-		return llm.Target{}, r.missing("the provider %s needs a model: %s/%s, say", p.name, p.name, p.example)
+		return llm.Target{}, r.unnamed(p)
 	}
 	key, err := r.key(p)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
 	"math/rand/v2"
 	"os"
@@ -42,7 +43,10 @@ func OpenInput(path string, format Format, stdin io.Reader, dir string) (*Input,
 	}
 	file, err := os.Open(in.Path)
 	if err != nil {
-		return nil, fmt.Errorf("open the input: %w", err)
+		if failed := new(fs.PathError); errors.As(err, &failed) {
+			err = failed.Err // which does not name the file again
+		}
+		return nil, fmt.Errorf("the input %s cannot be read: %w", in.Name, err)
 	}
 	defer func() { _ = file.Close() }()
 	if info, err := file.Stat(); err == nil && info.IsDir() {

@@ -23,6 +23,7 @@ import (
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/llm/effort"
+	"github.com/convene-run/convene/llm/endpoint"
 )
 
 // Mark says how a check went.
@@ -262,12 +263,17 @@ func (e *examination) window() {
 	e.yield(finding)
 }
 
-// Advice says what a person can do about a failure of this kind at a first call.
-func Advice(kind llm.ErrorKind) string {
+// Advice says what a person can do about a failure of this kind at a first call to the
+// provider, "" where it is not known.
+func Advice(kind llm.ErrorKind, provider string) string {
 	switch kind {
 	case llm.ErrUnreachable, llm.ErrTimeout:
-		return "Is the server running, and is the address right? See --base-url and OPENAI_BASE_URL."
+		return "Is the server running, and is the address right? See " +
+			strings.Join(append([]string{"--base-url"}, endpoint.AddressVariables(provider)...), " and ") + "."
 	case llm.ErrAuthentication:
+		if names := endpoint.KeyVariables(provider); len(names) > 0 {
+			return fmt.Sprintf("Set the key of %s: export %s=…; `convene config` says what else sets it.", provider, strings.Join(names, " or "))
+		}
 		return "Set the key of this provider: `convene doctor --help` and `convene config` say where it is read from."
 	case llm.ErrModelNotFound:
 		return "Check the name after --model: it is the provider's own, after the first slash."
@@ -286,7 +292,7 @@ func Advice(kind llm.ErrorKind) string {
 // refused says which of the first checks an error belongs to.
 func (e *examination) refused(err error) bool {
 	kind := llm.KindOf(err)
-	passed, failed := []string{"reachable", "key accepted"}, Finding{Mark: Failed, Check: "answers", Detail: err.Error(), Fix: Advice(kind)}
+	passed, failed := []string{"reachable", "key accepted"}, Finding{Mark: Failed, Check: "answers", Detail: err.Error(), Fix: Advice(kind, e.target.Endpoint.Name)}
 	switch kind {
 	case llm.ErrUnreachable, llm.ErrTimeout:
 		passed, failed.Check = nil, "reachable"
@@ -329,7 +335,7 @@ const toolPrompt = "What are the weather and the time in Kyoto? Call get_weather
 // callsTools looks at a reply that should call two tools.
 func (e *examination) callsTools() bool {
 	h, err := e.call(toolPrompt, tools, llm.ToolChoiceAuto)
-	noTools := Finding{Failed, "calls tools", "", Advice(llm.ErrNoTools)}
+	noTools := Finding{Failed, "calls tools", "", Advice(llm.ErrNoTools, e.target.Endpoint.Name)}
 	if err != nil {
 		noTools.Detail = err.Error()
 		e.yield(noTools)
