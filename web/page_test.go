@@ -213,7 +213,7 @@ func TestLogFilters(t *testing.T) {
 		}
 	}
 	b.wait(fmt.Sprintf(`document.querySelector('#log-title').innerText.toLowerCase().includes('%d of %d')`, documents, len(all)))
-	require.True(t, js[bool](b, `[...document.querySelectorAll('#log-rows .kind')].every((k) => k.innerText === 'document_updated')`))
+	require.True(t, js[bool](b, `[...document.querySelectorAll('#log-rows .kind')].every((k) => k.innerText === 'text written')`))
 	b.press("/")
 	b.wait(`document.activeElement.matches('.log input')`)
 	b.press("no such text")

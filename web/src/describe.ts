@@ -35,6 +35,19 @@ export function group(env: Envelope): Group {
   return groupOf[env.type] ?? "run";
 }
 
+// named are the kinds whose names say less than other words do.
+const named: Record<string, string> = {
+  workflow_started: "run started", workflow_finished: "run ended", final_answer: "answer", model_called: "model call", model_call_failed: "model call failed",
+  tool_call: "tool result", tasks_created: "tasks planned", task_updated: "task", document_updated: "text written", agent_started: "specialist began",
+  agent_finished: "specialist ended", agent_message: "specialist says", facilitator_message: "facilitator says", user_message: "user says",
+  dispatch_refused: "refused", history_compacted: "history summarised",
+};
+
+// kindWords is what an event is called.
+export function kindWords(env: Envelope): string {
+  return named[env.type] ?? env.type.replace(/_/g, " ");
+}
+
 export function describe(env: Envelope): string {
   switch (env.type) {
     case "workflow_started":

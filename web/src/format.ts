@@ -18,6 +18,12 @@ export function precise(ms: number): string {
   return duration(ms);
 }
 
+// stamp is a time since the beginning, to the millisecond: events that follow each other
+// closely differ.
+export function stamp(ms: number): string {
+  return `${duration(ms)}.${String(Math.max(0, Math.floor(ms)) % 1000).padStart(3, "0")}`;
+}
+
 export function tokens(n: number): string {
   if (n < 1000) return `${n} tok`;
   if (n < 999_500) return `${(n / 1000).toFixed(n < 9950 ? 1 : 0)}k tok`;

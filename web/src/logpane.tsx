@@ -3,9 +3,11 @@
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { param, setParams } from "./address";
-import { describe, group, groups } from "./describe";
+import { CallDetail } from "./callpane";
+import { describe, group, groups, kindWords } from "./describe";
+import type { Envelope } from "./events";
 import type { Run } from "./fold";
-import { duration, exact, plural } from "./format";
+import { exact, plural, stamp } from "./format";
 import type { RunView } from "./run";
 import { VirtualList } from "./virtual";
 
@@ -33,6 +35,7 @@ export function Log({ view, run }: { view: RunView; run: Run }) {
   const hidden = param("hide");
   const agent = param("agent");
   const words = param("find");
+  const kinds = param("kinds") !== "";
   filter.set(hidden, agent, words, view.following.value);
   const count = view.following.value ? filter.count : filter.upTo(view.at.value);
   const selected = /^event:(\d+)$/.exec(param("sel"));
@@ -44,9 +47,9 @@ export function Log({ view, run }: { view: RunView; run: Run }) {
     return (
       <>
         <span class="seq num">{env.seq}</span>
-        <span class="kind"><b class={"dot " + group(env)} aria-hidden="true" />{env.type}</span>
+        <span class={kinds ? "kind" : "kind words"}><b class={"dot " + group(env)} aria-hidden="true" />{kinds ? env.type : kindWords(env)}</span>
         <span class="who">{env.agent ? run.name(env.agent) : ""}</span>
-        <span class="num when" title={exact(env.time)}>{duration(Date.parse(env.time) - start)}</span>
+        <span class="num when" title={exact(env.time)}>{stamp(Date.parse(env.time) - start)}</span>
         <span class="text">{describe(env)}</span>
       </>
     );
@@ -63,7 +66,7 @@ export function Log({ view, run }: { view: RunView; run: Run }) {
         <h2 id="log-title">Log <span class="num">{count}{count !== view.events.length ? ` of ${view.events.length}` : ""}</span></h2>
         <details class="menu">
           <summary>{hiddenSet.size ? plural(hiddenSet.size, "group") + " hidden" : "all kinds"}</summary>
-          <div>{groups.map((g) => <label key={g.id}><input type="checkbox" checked={!hiddenSet.has(g.id)} onChange={() => toggle(g.id)} /> {g.label}</label>)}</div>
+          <div>{groups.map((g) => <label key={g.id}><input type="checkbox" checked={!hiddenSet.has(g.id)} onChange={() => toggle(g.id)} /> {g.label}</label>)}<label class="apart"><input type="checkbox" checked={kinds} onChange={() => setParams({ kinds: kinds ? "" : "1" })} /> names of kinds</label></div>
         </details>
         <label>
           <span class="sr">Agent</span>
@@ -82,12 +85,18 @@ export function Log({ view, run }: { view: RunView; run: Run }) {
         onSelect={(i) => setParams({ sel: "event:" + filter.seq(i) })} follow={view.following.value && !seq}
         empty={filter.done ? "No event matches. Change the filter." : "Searching …"}
       />
-      {seq > 0 && <Detail view={view} seq={seq} />}
+      {seq > 0 && <Detail view={view} run={run} seq={seq} />}
     </section>
   );
 }
 
-function Detail({ view, seq }: { view: RunView; seq: number }) {
+// asJSON is an event as the log has it.
+function asJSON(env: Envelope): string {
+  const json = JSON.stringify(env, null, 2);
+  return json.length > maxShownChars ? json.slice(0, maxShownChars) + "\n… the export contains all of it" : json;
+}
+
+function Detail({ view, run, seq }: { view: RunView; run: Run; seq: number }) {
   const env = view.events[seq - 1];
   useEffect(() => {
     const close = (event: KeyboardEvent) => {
@@ -97,8 +106,8 @@ function Detail({ view, seq }: { view: RunView; seq: number }) {
     return () => document.removeEventListener("keydown", close);
   }, []);
   if (!env) return null;
-  let json = JSON.stringify(env, null, 2);
-  if (json.length > maxShownChars) json = json.slice(0, maxShownChars) + "\n… the export contains all of it";
+  const call = env.type === "model_called" && env.run_id === run.id ? env.data : null;
+  const json = <pre tabIndex={0} aria-label={`Event ${seq} as JSON`} role="region">{asJSON(env)}</pre>;
   return (
     <div class="detail">
       <div class="bar">
@@ -107,7 +116,12 @@ function Detail({ view, seq }: { view: RunView; seq: number }) {
         <button type="button" class="plain" onClick={() => void navigator.clipboard?.writeText(JSON.stringify(env))}>Copy</button>
         <button type="button" class="plain" aria-label="Close the event" onClick={() => setParams({ sel: "" })}>✕</button>
       </div>
-      <pre tabIndex={0} aria-label={`Event ${seq} as JSON`} role="region">{json}</pre>
+      {call ? (
+        <div class="call" tabIndex={0} role="region" aria-label={"Model call " + call.id}>
+          <details><summary>As JSON</summary>{json}</details>
+          <CallDetail view={view} run={run} seq={seq} call={call} />
+        </div>
+      ) : json}
     </div>
   );
 }

@@ -6,11 +6,12 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { go, link, param, runLink, setParams } from "./address";
 import { postJSON } from "./api";
 import { tick } from "./clock";
+import { Costs } from "./callpane";
 import { Document } from "./documentpane";
 import type { ForkOrigin } from "./events";
 import type { Run } from "./fold";
 import { heldStatus, over, parked } from "./states";
-import { duration, exact, line, money, plural, status, tokens, uncached } from "./format";
+import { duration, exact, line, plural, status, tokens, uncached } from "./format";
 import { Log } from "./logpane";
 import { Now } from "./nowpane";
 import { BatchOf, ConnectionNotice, StatusMark } from "./parts";
@@ -88,7 +89,7 @@ function Head({ view, run, file }: { view: RunView; run: Run; file: boolean }) {
         <time title={exact(s.started_at)} dateTime={s.started_at}>{duration(elapsed)}</time>
         <span>{s.finished_tasks}/{plural(s.tasks, "task")}</span>
         <span title={`${s.usage.input_tokens} in${uncached(s.usage)}, ${s.usage.output_tokens} out${s.usage.estimated ? ", partly estimated" : ""}`}>{tokens(s.usage.input_tokens + s.usage.output_tokens)}</span>
-        <span>{money(s.cost_usd)}</span>
+        <Costs view={view} run={run} />
         <span class="team">{s.team}{s.solo ? ", solo" : ""}</span>
         <a href={link("thread", s.thread_id)}>conversation</a>
         <span class="models" title={models}>{line(models, 40)}</span>
