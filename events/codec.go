@@ -91,18 +91,31 @@ func (e Envelope) MarshalJSON() ([]byte, error) { return Encode(e) }
 
 // UnmarshalJSON reads an envelope of this or an older version.
 func (e *Envelope) UnmarshalJSON(body []byte) error {
+	return e.unmarshal(body, decodeData)
+}
+
+// unmarshal is UnmarshalJSON with another way to decode the payload.
+func (e *Envelope) unmarshal(body []byte, decode func(Kind, json.RawMessage) (Event, error)) error {
 	var w wire
+	if w.cut(body) && e.take(&w, decode) == nil {
+		return nil
+	}
+	w = wire{}
 	if err := json.Unmarshal(body, &w); err != nil {
 		return fmt.Errorf("decode event: %w", err)
 	}
+	return e.take(&w, decode)
+}
+
+// take makes the envelope that of the wire.
+func (e *Envelope) take(w *wire, decode func(Kind, json.RawMessage) (Event, error)) error {
 	if w.V > Version {
 		return fmt.Errorf("decode event seq=%d version=%d: %w", w.Seq, w.V, ErrNewerVersion)
 	}
 	if w.V < 1 || w.Seq < 1 {
 		return fmt.Errorf("decode event seq=%d version=%d: not an event envelope", w.Seq, w.V)
 	}
-	decode, known := decoders[w.Type]
-	if !known {
+	if _, known := decoders[w.Type]; !known {
 		return fmt.Errorf("decode event seq=%d type=%q: %w", w.Seq, w.Type, ErrUnknownKind)
 	}
 	if year := w.Time.UTC().Year(); year < 0 || year > 9999 {
@@ -111,7 +124,7 @@ func (e *Envelope) UnmarshalJSON(body []byte) error {
 	if len(w.Data) == 0 || w.Data[0] != '{' {
 		return fmt.Errorf("decode event seq=%d type=%s: data is not an object", w.Seq, w.Type)
 	}
-	data, err := decode(w.Data)
+	data, err := decode(w.Type, w.Data)
 	if err != nil {
 		return fmt.Errorf("decode event seq=%d type=%s: %w", w.Seq, w.Type, err)
 	}
@@ -121,6 +134,8 @@ func (e *Envelope) UnmarshalJSON(body []byte) error {
 	}
 	return nil
 }
+
+func decodeData(kind Kind, body json.RawMessage) (Event, error) { return decoders[kind](body) }
 
 func decoder[T Event](body json.RawMessage) (Event, error) {
 	var event T

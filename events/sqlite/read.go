@@ -49,9 +49,10 @@ func (l *Log) Read(
 	if err != nil || len(encoded) == 0 {
 		return nil, err
 	}
+	var decoder events.Decoder
 	envs := make([]events.Envelope, len(encoded))
 	for i, e := range encoded {
-		if envs[i], err = events.Decode(e.Body); err != nil {
+		if envs[i], err = decoder.Decode(e.Body); err != nil {
 			return nil, fmt.Errorf("read thread=%s: %w", key.Thread, err)
 		}
 	}
