@@ -21,11 +21,7 @@ func (r *Runner) carryOn(ctx context.Context, key events.ThreadKey, terms Terms)
 	if err := run.claim(ctx, key); err != nil {
 		return nil, err
 	}
-	th, err := thread.Load(ctx, r.config.Log, key, 0)
-	driven := false
-	if err == nil {
-		driven, err = run.takeUp(ctx, th)
-	}
+	driven, err := run.takeUp(ctx)
 	if !driven || err != nil {
 		run.release()
 		return nil, err
@@ -36,21 +32,29 @@ func (r *Runner) carryOn(ctx context.Context, key events.ThreadKey, terms Terms)
 
 // takeUp appends the first fact of what there is to drive, and reports whether there is
 // anything.
-func (r *Run) takeUp(ctx context.Context, th *thread.Thread) (bool, error) {
-	current := th.Current()
-	switch {
-	case current == nil:
-		return false, nil
-	case !current.Status.Over():
-		if current.Status == events.StatusAwaitingInput && !ready(current) {
-			return false, nil
+func (r *Run) takeUp(ctx context.Context) (driven bool, err error) {
+	resumes := false
+	err = r.fold.Use(ctx, func(th *thread.Thread) error {
+		current := th.Current()
+		switch {
+		case current == nil:
+			return nil
+		case !current.Status.Over():
+			if current.Status == events.StatusAwaitingInput && !ready(current) {
+				return nil
+			}
+			driven, resumes, r.id = true, true, current.ID
+			return r.resume(th)
+		case len(th.Queue()) == 0:
+			return nil
 		}
-		r.id = current.ID
-		return true, r.resume(th)
-	case len(th.Queue()) == 0:
-		return false, nil
+		driven = true
+		return r.startQueued(ctx, th, th.Queue()[0])
+	})
+	if err == nil && resumes {
+		err = r.reopen()
 	}
-	return true, r.startQueued(ctx, th, th.Queue()[0])
+	return driven, err
 }
 
 // ready reports whether a run that waits for input can go on: it was given some, or is not to
@@ -59,7 +63,7 @@ func ready(run *thread.Run) bool {
 	return run.Answered() || run.CancelRequested != nil || left(run)
 }
 
-// resume takes up the current run of the thread.
+// resume prepares to take up the current run of the thread: [Run.reopen] does.
 func (r *Run) resume(th *thread.Thread) (err error) {
 	r.message = th.Current().Started.MessageID
 	if r.plan, err = r.runner.recall(r.id, th.Current().Started, r.terms.Functions); err != nil {
@@ -68,7 +72,9 @@ func (r *Run) resume(th *thread.Thread) (err error) {
 	if err := r.runner.priced(r.plan, r.terms.Budget); err != nil {
 		return err
 	}
-	return r.reopen(th, events.RunResumed{Owner: r.runner.config.Owner, BinaryVersion: r.runner.config.Version})
+	r.told = r.runner.hooks.resumed(th)
+	r.sequence(th)
+	return nil
 }
 
 // startQueued begins the run of a message that waits.
@@ -95,6 +101,8 @@ func (r *Runner) again(before *thread.Run, said string, functions Functions) (*p
 		return nil, events.WorkflowStarted{}, err
 	}
 	if p.config.Delegation != nil {
+		other := *p
+		p = &other
 		p.config.Delegation = nil
 		if p.encoded, err = json.Marshal(p.config); err != nil {
 			return nil, events.WorkflowStarted{}, err
@@ -113,6 +121,10 @@ type standing struct {
 // finish releases the thread behind a run, and notes whether it has to be looked at again:
 // somebody who sent a message meanwhile found it held.
 func (r *Run) finish(last standing) {
+	r.fold.Unpin()
+	if r.row != nil { // nobody talks in it
+		r.runner.kept.Forget(r.key)
+	}
 	_ = r.runner.config.Log.Release(context.Background(), r.key, r.epoch) // the claim dies with the process at the latest
 	tip, err := r.runner.config.Log.Last(context.Background(), r.key)
 	knocked := r.runner.registry.vacate(r.key)

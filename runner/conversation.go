@@ -63,10 +63,10 @@ func (c *Conversation) Return(ctx context.Context, by conversation.Caller) error
 }
 
 // Context says where the conversation stands.
-func (c *Conversation) Context(ctx context.Context) (thread.Context, error) {
-	th, err := thread.Load(ctx, c.runner.config.Log, c.Key(), 0)
-	if err != nil {
-		return thread.Context{}, err
-	}
-	return th.Context(), nil
+func (c *Conversation) Context(ctx context.Context) (where thread.Context, err error) {
+	err = c.runner.kept.Use(ctx, c.Key(), func(th *thread.Thread) error {
+		where = th.Context()
+		return nil
+	})
+	return where, err
 }

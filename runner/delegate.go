@@ -50,7 +50,7 @@ func (r *Runner) StartDelegation(ctx context.Context, job Job, delegation facili
 	if plan.encoded, err = json.Marshal(plan.config); err != nil {
 		return nil, err
 	}
-	return r.begin(ctx, job, &plan, r.started(&plan, job.Request), nil)
+	return r.begin(ctx, job, &plan, r.started(&plan, job.Request))
 }
 
 // delegate asks, in place of a facilitator's model, and ends the run.

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"context"
 	"math"
 	"sync/atomic"
 	"testing"
@@ -18,7 +19,13 @@ func (r *Run) RecordCancelled(reason string) error {
 }
 
 // State is what the run was driven with.
-func (r *Run) State() *thread.Thread { return r.journal.thread }
+func (r *Run) State() (th *thread.Thread) {
+	_ = r.fold.Known(context.Background(), func(known *thread.Thread) error {
+		th = known
+		return nil
+	})
+	return th
+}
 
 // WallClock gives the runs of a test a wall clock that can be set, by what it returns,
 // while the monotonic clock goes on as it was.

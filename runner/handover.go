@@ -82,28 +82,37 @@ func (r *Runner) leave(ctx context.Context, key events.ThreadKey, by conversatio
 
 // tryLeave leaves the handoff as the thread is now.
 func (r *Runner) tryLeave(ctx context.Context, key events.ThreadKey, by conversation.Caller, terms Terms) error {
-	th, err := thread.Load(ctx, r.config.Log, key, 0)
-	if err != nil {
+	var fact events.Event
+	var refused error
+	var underWay events.RunID
+	var target events.AgentID
+	queued := false
+	err := r.kept.Use(ctx, key, func(th *thread.Thread) error {
+		if fact, refused = conversation.Exit(&th.Handoffs, by); fact == nil {
+			return refused
+		}
+		if current := th.Current(); !current.Status.Over() {
+			underWay = current.ID
+		}
+		queued, target = len(th.Queue()) > 0, th.Handoffs.Active().Request.Target
+		return nil
+	})
+	switch {
+	case err != nil:
 		return err
-	}
-	fact, refused := conversation.Exit(&th.Handoffs, by)
-	if fact == nil {
-		return refused
-	}
-	if current := th.Current(); !current.Status.Over() {
-		if _, err := r.config.Log.Post(ctx, key, events.Envelope{Run: current.ID, Data: fact}); err != nil {
+	case underWay != "":
+		if _, err := r.config.Log.Post(ctx, key, events.Envelope{Run: underWay, Data: fact}); err != nil {
 			return err
 		}
 		if refused != nil {
 			return refused
 		}
 		return r.heard(r.carryOn(ctx, key, terms))
-	}
-	if len(th.Queue()) > 0 { // they were meant for the specialist
+	case queued: // they were meant for the specialist
 		return errors.Join(ErrBusy, r.heard(r.carryOn(ctx, key, terms)))
 	}
 	var rejected *conversation.RejectedError
-	err = r.lead(ctx, key, terms, "[The user leaves "+string(th.Handoffs.Active().Request.Target)+".]", func(tx *thread.Tx, p *plan) error {
+	err = r.lead(ctx, key, terms, "[The user leaves "+string(target)+".]", func(tx *thread.Tx, p *plan) error {
 		err := p.desk.Leave(tx, by)
 		if errors.As(err, &rejected) {
 			facilitator.Finish(tx, facilitator.Ending{Failed: true, Reason: rejected.Reason})
@@ -133,12 +142,14 @@ func (r *Runner) leadWhenFree(ctx context.Context, key events.ThreadKey, terms T
 		if !errors.Is(err, events.ErrHeld) {
 			return err
 		}
-		th, err := thread.Load(ctx, r.config.Log, key, 0)
+		err = r.kept.Use(ctx, key, func(th *thread.Thread) error {
+			if !th.Quiet() {
+				return busy(th)
+			}
+			return nil
+		})
 		if err != nil {
 			return err
-		}
-		if !th.Quiet() {
-			return busy(th)
 		}
 		if err := overtaken(ctx); err != nil {
 			return err
@@ -157,7 +168,8 @@ func (r *Runner) lead(ctx context.Context, key events.ThreadKey, terms Terms, te
 	if err := run.claim(ctx, key); err != nil {
 		return err
 	}
-	if err := run.leads(ctx, text, decide); err != nil {
+	err = run.fold.Use(ctx, func(th *thread.Thread) error { return run.leads(ctx, th, text, decide) })
+	if err != nil {
 		run.release()
 		return err
 	}
@@ -165,11 +177,7 @@ func (r *Runner) lead(ctx context.Context, key events.ThreadKey, terms Terms, te
 	return nil
 }
 
-func (r *Run) leads(ctx context.Context, text string, decide func(*thread.Tx, *plan) error) error {
-	th, err := thread.Load(ctx, r.runner.config.Log, r.key, 0)
-	if err != nil {
-		return err
-	}
+func (r *Run) leads(ctx context.Context, th *thread.Thread, text string, decide func(*thread.Tx, *plan) error) error {
 	before := th.Current()
 	switch {
 	case before == nil:

@@ -109,15 +109,9 @@ func (e *AnsweredError) Error() string {
 }
 
 // answered is an [AnsweredError] where the thread has the job's message.
-func (r *Runner) answered(ctx context.Context, job Job, th *thread.Thread) error {
+func (job *Job) answered(th *thread.Thread) error {
 	if job.Message == nil || job.Message.ID == "" {
 		return nil
-	}
-	if th == nil {
-		var err error
-		if th, err = thread.Load(ctx, r.config.Log, job.key(), 0); err != nil {
-			return err
-		}
 	}
 	if run := th.Answering(job.Message.ID); run != nil {
 		return &AnsweredError{job.Message.ID, run.ID}
@@ -178,7 +172,7 @@ func (r *Run) first(th *thread.Thread, message *Message, started events.Workflow
 }
 
 // talk drives whoever has the floor until the run has ended.
-func (r *Run) talk(ctx, work context.Context, live *agent.Live, prompt string, dispatcher loop.Dispatcher) error {
+func (r *Run) talk(ctx, work context.Context, live *agent.Live, dispatcher loop.Dispatcher) error {
 	for {
 		var session *conversation.Session
 		var supervision *thread.Dispatch
@@ -201,7 +195,7 @@ func (r *Run) talk(ctx, work context.Context, live *agent.Live, prompt string, d
 			err = r.converse(work, session, dispatcher)
 		default:
 			l := &loop.Loop{
-				Spec: r.plan.specs[events.FacilitatorID], Role: facilitator.NewRole(&r.plan.config.Team, r.plan.facilitators(), prompt),
+				Spec: r.plan.specs[events.FacilitatorID], Role: facilitator.NewRole(&r.plan.config.Team, r.plan.facilitators(), r.prompt),
 				ID: thread.Facilitator, Run: r.id, Priority: r.terms.Priority, Journal: r.journal, Caller: r.patience, Governor: r.governor,
 				Dispatcher: dispatcher, Work: work, Live: live,
 			}

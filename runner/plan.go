@@ -442,8 +442,19 @@ func (r *Runner) priced(p *plan, budget Budget) error {
 	return nil
 }
 
-// recall gives the plan that a log carries, for a program that has these functions.
+// recallKey tells the plans apart that logs carry.
+type recallKey struct{ config, functions string }
+
+// recall gives the plan that a log carries, for a program that has these functions. Do not
+// change it: runs of the same configuration share it.
 func (r *Runner) recall(run events.RunID, started events.WorkflowStarted, functions Functions) (*plan, error) {
+	key := recallKey{string(started.Config), functions.key()}
+	r.mu.Lock()
+	p := r.recalled[key]
+	r.mu.Unlock()
+	if p != nil {
+		return p, functions.cover(run, &p.config)
+	}
 	var c config
 	if err := json.Unmarshal(started.Config, &c); err != nil {
 		return nil, fmt.Errorf("read the configuration of the run: %w", err)
@@ -455,7 +466,17 @@ func (r *Runner) recall(run events.RunID, started events.WorkflowStarted, functi
 		return nil, err
 	}
 	c.Team.Limits = c.Team.Limits.WithDefaults() // logs of before a bound existed lack it
-	return r.compile(c, started.Config)
+	p, err := r.compile(c, started.Config)
+	if err != nil || len(p.unresolved) > 0 { // the next run may find the models
+		return p, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.recalled) >= maxPlans {
+		clear(r.recalled)
+	}
+	r.recalled[key] = p
+	return p, nil
 }
 
 var _ loop.Dispatcher = (*specialists.Dispatcher)(nil)

@@ -19,10 +19,12 @@ import (
 
 // Run is a run that this process drives. Its methods are safe for concurrent use.
 type Run struct {
-	runner   *Runner
-	id       events.RunID
-	key      events.ThreadKey
-	epoch    events.Epoch
+	runner *Runner
+	id     events.RunID
+	key    events.ThreadKey
+	epoch  events.Epoch
+	// fold is the state of the thread, pinned while the thread is claimed for the run.
+	fold     *thread.Fold
 	clock    *clock
 	plan     *plan
 	terms    Terms
@@ -38,10 +40,15 @@ type Run struct {
 	work context.CancelCauseFunc
 	// leave ends what a specialist has under way that has the conversation; nil while none
 	// is driven.
-	leave  atomic.Pointer[context.CancelCauseFunc]
-	begun  time.Time
-	before time.Duration
-	row    *events.BatchRow // as in the log
+	leave atomic.Pointer[context.CancelCauseFunc]
+	begun time.Time
+	// before is how long the run was driven before, spent and costUSD what it used.
+	before  time.Duration
+	spent   events.Usage
+	costUSD *float64
+	row     *events.BatchRow // as in the log
+	// prompt is what the facilitator is asked.
+	prompt string
 	// message is the user's message that the run answers, "" for none.
 	message events.MessageID
 	// more is set behind a run whose thread may have more to do.
@@ -184,10 +191,16 @@ func (r *Run) claim(ctx context.Context, key events.ThreadKey) (err error) {
 	r.key = key
 	r.epoch, err = r.runner.claim(ctx, key, r)
 	r.clock = newClock()
+	if err == nil {
+		r.fold = r.runner.kept.Pin(key)
+	}
 	return err
 }
 
-func (r *Run) release() { r.runner.Release(r.key, r.epoch) }
+func (r *Run) release() {
+	r.fold.Unpin()
+	r.runner.Release(r.key, r.epoch)
+}
 
 // open appends the first events of the run.
 func (r *Run) open(ctx context.Context, th *thread.Thread, message *Message, started events.WorkflowStarted) error {
@@ -214,24 +227,30 @@ func (r *Run) openWith(ctx context.Context, th *thread.Thread, message *Message,
 }
 
 // reopen appends that the run was taken up again.
-func (r *Run) reopen(th *thread.Thread, resumed events.RunResumed) error {
-	r.told = r.runner.hooks.resumed(th)
-	r.sequence(th)
-	return r.journal.Do(func(tx *thread.Tx) { tx.Emit("", "", resumed) })
+func (r *Run) reopen() error {
+	return r.journal.Do(func(tx *thread.Tx) {
+		tx.Emit("", "", events.RunResumed{Owner: r.runner.config.Owner, BinaryVersion: r.runner.config.Version})
+	})
 }
 
+// sequence takes from the thread what the run is driven with.
 func (r *Run) sequence(th *thread.Thread) {
 	r.clock.reach(th.Time)
-	r.journal = &sequencer{log: r.runner.config.Log, key: r.key, epoch: r.epoch, clock: r.clock, thread: th, committed: r.runner.count}
+	current := th.Current()
+	r.journal = &sequencer{log: r.runner.config.Log, key: r.key, epoch: r.epoch, clock: r.clock, fold: r.fold, run: current.ID, from: th.Seq, committed: r.runner.count}
+	r.before, r.spent, r.costUSD, r.row = current.Driven, current.Usage, current.CostUSD, current.Started.Batch
+	r.prompt = current.Started.Message
+	if current.Started.Prompt != "" {
+		r.prompt = current.Started.Prompt
+	}
 }
 
 // drive runs the facilitator in the background until the run is over or parked.
 func (r *Run) drive(ctx context.Context) {
-	current := r.journal.thread.Current()
 	limits := r.plan.config.Team.Limits
-	r.governor = newGovernor(limits, r.terms.Budget, r.runner.price, current.Usage, current.CostUSD)
+	r.governor = newGovernor(limits, r.terms.Budget, r.runner.price, r.spent, r.costUSD)
 	r.watch = &watcher{run: r.id, limits: limits, signal: r.runner.config.OnSignal}
-	r.begun, r.before, r.row = time.Now(), current.Driven, current.Started.Batch
+	r.begun = time.Now()
 
 	driven, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	lead, live, unwatch := r.watch.add(driven, r.plan.specs[events.FacilitatorID], "", 0)
@@ -242,10 +261,6 @@ func (r *Run) drive(ctx context.Context) {
 		r.patience.maxWait = r.runner.config.MaxWait
 	}
 	r.journal.broke = stop
-	prompt := current.Started.Message
-	if current.Started.Prompt != "" {
-		prompt = current.Started.Prompt
-	}
 	r.runner.registry.drives(r, true)
 	detach := context.AfterFunc(ctx, r.Halt)
 	go func() {
@@ -253,12 +268,12 @@ func (r *Run) drive(ctx context.Context) {
 		defer close(r.done)
 		defer detach()
 		defer unwatch()
-		r.run(lead, work, live, prompt)
+		r.run(lead, work, live)
 	}()
 }
 
 // run drives the facilitator under ctx, and what its tools have under way under work.
-func (r *Run) run(ctx, work context.Context, live *agent.Live, prompt string) {
+func (r *Run) run(ctx, work context.Context, live *agent.Live) {
 	var last standing
 	r.runner.hooks.begin(r.key, r.told)
 	defer func() {
@@ -281,7 +296,7 @@ func (r *Run) run(ctx, work context.Context, live *agent.Live, prompt string) {
 	if r.plan.config.Delegation != nil {
 		err = r.delegate(work, dispatcher)
 	} else {
-		err = r.talk(ctx, work, live, prompt, dispatcher)
+		err = r.talk(ctx, work, live, dispatcher)
 	}
 	end()
 	watching.Wait()

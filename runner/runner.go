@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -81,6 +82,7 @@ type LoggedModels interface {
 // Runner starts, resumes and cancels runs. It is safe for concurrent use.
 type Runner struct {
 	config   Config
+	kept     *thread.Kept
 	registry registry
 	hooks    *hooking
 
@@ -88,6 +90,8 @@ type Runner struct {
 	// transitions counts those of runs driven here.
 	transitions conversation.Transitions
 	plans       map[planKey]*plan
+	// recalled are plans of configurations that a log had.
+	recalled map[recallKey]*plan
 	// teams are the teams of the plans as they were given.
 	teams map[*team.Team]json.RawMessage
 }
@@ -131,7 +135,7 @@ func New(config Config) (*Runner, error) {
 	if config.Owner == "" {
 		config.Owner = events.Owner(uuid.NewString())
 	}
-	r := &Runner{config: config, plans: map[planKey]*plan{}, teams: map[*team.Team]json.RawMessage{}}
+	r := &Runner{config: config, kept: thread.NewKept(config.Log), plans: map[planKey]*plan{}, recalled: map[recallKey]*plan{}, teams: map[*team.Team]json.RawMessage{}}
 	r.registry.tenures, r.registry.attending = map[events.ThreadKey]*tenure{}, map[events.ThreadKey]bool{}
 	r.registry.closing, r.registry.close = context.WithCancel(context.Background())
 	r.hooks = newHooking(config.Log, config.Hooks)
@@ -284,6 +288,9 @@ func isUUID(text string, version uuid.Version) bool {
 // Log is the log that the runs are in.
 func (r *Runner) Log() events.Log { return r.config.Log }
 
+// Kept are the folds of its threads, for those who show them.
+func (r *Runner) Kept() *thread.Kept { return r.kept }
+
 // Owner is the name under which the runner claims threads.
 func (r *Runner) Owner() events.Owner { return r.config.Owner }
 
@@ -326,7 +333,7 @@ func (r *Runner) Start(ctx context.Context, job Job) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.begin(ctx, job, plan, started, nil)
+	return r.begin(ctx, job, plan, started)
 }
 
 // prepareStart gives the plan of a job and the first fact of its run.
@@ -365,49 +372,20 @@ func (r *Runner) Run(ctx context.Context, job Job) (Result, error) {
 	return run.Wait()
 }
 
-// begin claims the thread and appends the run's first event. th is the thread as far as it
-// was folded, nil where it was not; it belongs to the run from then on.
-func (r *Runner) begin(ctx context.Context, job Job, plan *plan, started events.WorkflowStarted, th *thread.Thread) (*Run, error) {
+// begin claims the thread and appends the run's first event.
+func (r *Runner) begin(ctx context.Context, job Job, plan *plan, started events.WorkflowStarted) (*Run, error) {
 	key := job.key()
 	run := &Run{
 		runner: r, id: job.Run, plan: plan, done: make(chan struct{}),
 		terms: job.terms(),
 	}
 	if err := run.claim(ctx, key); err != nil {
-		if answered := r.answered(ctx, job, nil); answered != nil && errors.Is(err, events.ErrHeld) {
-			err = answered
+		if errors.Is(err, events.ErrHeld) {
+			err = cmp.Or(r.kept.Use(ctx, key, job.answered), err)
 		}
 		return nil, err
 	}
-	th, err := r.upToDate(ctx, key, th)
-	if err == nil {
-		err = r.answered(ctx, job, th)
-	}
-	if err == nil {
-		if current := th.Current(); current != nil && !current.Status.Over() {
-			err = busy(th)
-		}
-	}
-	if err == nil && job.Message != nil && len(th.Queue()) > 0 {
-		err = busy(th) // the others come first
-	}
-	switch {
-	case err != nil:
-	case job.Continues != "":
-		err = continueRun(th, job.Continues, &started)
-	case th.Current() != nil:
-		started.Follows = th.Current().ID
-	}
-	if err == nil {
-		err = r.unknown(ctx, job)
-	}
-	if err == nil {
-		message := plan.message(job)
-		if message != nil {
-			run.message = message.ID
-		}
-		err = run.open(ctx, th, message, started)
-	}
+	err := run.fold.Use(ctx, func(th *thread.Thread) error { return run.begins(ctx, th, job, started) })
 	if err != nil {
 		run.release()
 		return nil, err
@@ -416,13 +394,32 @@ func (r *Runner) begin(ctx context.Context, job Job, plan *plan, started events.
 	return run, nil
 }
 
-// upToDate gives the thread as it is now: folding a long one again takes longer than
-// everything else before the first request.
-func (r *Runner) upToDate(ctx context.Context, key events.ThreadKey, th *thread.Thread) (*thread.Thread, error) {
-	if th == nil || th.Seq == 0 {
-		return thread.Load(ctx, r.config.Log, key, 0)
+// begins appends the first events of a run that a job starts, if the thread is ready for it.
+func (r *Run) begins(ctx context.Context, th *thread.Thread, job Job, started events.WorkflowStarted) error {
+	if err := job.answered(th); err != nil {
+		return err
 	}
-	return th, th.CatchUp(ctx, r.config.Log)
+	current := th.Current()
+	switch {
+	case current != nil && !current.Status.Over():
+		return busy(th)
+	case job.Message != nil && len(th.Queue()) > 0:
+		return busy(th) // the others come first
+	case job.Continues != "":
+		if err := continueRun(th, job.Continues, &started); err != nil {
+			return err
+		}
+	case current != nil:
+		started.Follows = current.ID
+	}
+	if err := r.runner.unknown(ctx, job); err != nil {
+		return err
+	}
+	message := r.plan.message(job)
+	if message != nil {
+		r.message = message.ID
+	}
+	return r.open(ctx, th, message, started)
 }
 
 // unknown refuses a run id that the log has, in whatever thread.
@@ -457,12 +454,14 @@ func (r *Runner) Resume(ctx context.Context, tenant events.TenantID, id events.R
 	if err := terms.OnInput.Check(); err != nil {
 		return nil, err
 	}
-	run, th, err := r.take(ctx, tenant, id)
+	run, err := r.take(ctx, tenant, id, func(run *Run, th *thread.Thread) error {
+		run.terms = terms
+		return run.resume(th)
+	})
 	if err != nil {
 		return nil, err
 	}
-	run.terms = terms
-	if err := run.resume(th); err != nil {
+	if err := run.reopen(); err != nil {
 		run.release()
 		return nil, err
 	}
@@ -471,21 +470,20 @@ func (r *Runner) Resume(ctx context.Context, tenant events.TenantID, id events.R
 }
 
 // Outcome tells from its log what a run came to, or where it stands.
-func (r *Runner) Outcome(ctx context.Context, tenant events.TenantID, id events.RunID) (Result, error) {
+func (r *Runner) Outcome(ctx context.Context, tenant events.TenantID, id events.RunID) (result Result, err error) {
 	summary, err := r.find(ctx, tenant, id)
 	if err != nil {
 		return Result{}, err
 	}
-	th, err := thread.Load(ctx, r.config.Log, keyOf(summary), 0)
-	if err != nil {
-		return Result{}, err
-	}
-	for _, run := range th.Runs {
-		if run.ID == id {
-			return resultOf(run), nil
+	err = r.kept.Use(ctx, keyOf(summary), func(th *thread.Thread) error {
+		run := th.Run(id)
+		if run == nil {
+			return fmt.Errorf("run %s: %w", id, events.ErrNotFound)
 		}
-	}
-	return Result{}, fmt.Errorf("run %s: %w", id, events.ErrNotFound)
+		result = resultOf(run)
+		return nil
+	})
+	return result, err
 }
 
 // keyOf gives the thread that a run is in.
@@ -502,31 +500,36 @@ func (r *Runner) unfinished(ctx context.Context, tenant events.TenantID, id even
 	return summary, err
 }
 
-// take claims a run that has not finished.
-func (r *Runner) take(ctx context.Context, tenant events.TenantID, id events.RunID) (*Run, *thread.Thread, error) {
+// take claims a run that has not finished, and has ready prepare it.
+func (r *Runner) take(ctx context.Context, tenant events.TenantID, id events.RunID, ready func(*Run, *thread.Thread) error) (*Run, error) {
 	summary, err := r.unfinished(ctx, tenant, id)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	run := &Run{runner: r, id: id, done: make(chan struct{})}
 	if err := run.claim(ctx, keyOf(summary)); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	th, err := thread.Load(ctx, r.config.Log, run.key, 0)
-	if err == nil && (th.Current().ID != id || th.Current().Status.Over()) {
-		err = fmt.Errorf("run %s: %w", id, events.ErrRunOver)
-	}
+	err = run.fold.Use(ctx, func(th *thread.Thread) error {
+		if current := th.Current(); current == nil || current.ID != id || current.Status.Over() {
+			return fmt.Errorf("run %s: %w", id, events.ErrRunOver)
+		}
+		return ready(run, th)
+	})
 	if err != nil {
 		run.release()
-		return nil, nil, err
+		return nil, err
 	}
-	return run, th, nil
+	return run, nil
 }
 
 // Cancel ends a run for good. A run that another process drives is asked to end; one
 // that nobody drives is ended here.
 func (r *Runner) Cancel(ctx context.Context, tenant events.TenantID, id events.RunID, reason string) error {
-	run, th, err := r.take(ctx, tenant, id)
+	run, err := r.take(ctx, tenant, id, func(run *Run, th *thread.Thread) error {
+		run.sequence(th)
+		return nil
+	})
 	if errors.Is(err, events.ErrHeld) {
 		return r.postCancel(ctx, tenant, id, reason)
 	}
@@ -534,7 +537,6 @@ func (r *Runner) Cancel(ctx context.Context, tenant events.TenantID, id events.R
 		return err
 	}
 	defer run.release()
-	run.sequence(th)
 	return run.journal.Do(func(tx *thread.Tx) {
 		if tx.Run.Status == events.StatusRunning { // its process died: nobody drove it since
 			tx.Emit("", "", events.RunResumed{Owner: r.config.Owner, BinaryVersion: r.config.Version})

@@ -121,29 +121,53 @@ func overtaken(ctx context.Context) error {
 	}
 }
 
+// decided is what is done with a message.
+type decided struct {
+	// known is what became of a message that the thread has already, nil for others.
+	known    *Receipt
+	delivery events.Delivery
+	// plan and started are of the run that the message starts; run is the one under way that
+	// is given it.
+	plan    *plan
+	started events.WorkflowStarted
+	run     events.RunID
+}
+
 // try decides what the thread as it is now does with the message, and has it do so.
 func (s *sending) try(ctx context.Context) (Receipt, error) {
-	th, err := thread.Load(ctx, s.runner.config.Log, s.job.key(), 0)
-	if err != nil {
+	var d decided
+	err := s.runner.kept.Use(ctx, s.job.key(), func(th *thread.Thread) (err error) {
+		d, err = s.decide(th)
+		return err
+	})
+	switch {
+	case err != nil:
 		return Receipt{}, err
+	case d.known != nil:
+		s.carryOn(ctx, d.known)
+		return *d.known, nil
+	case d.delivery == events.DeliveryStart:
+		return s.start(ctx, d)
 	}
+	return s.post(ctx, d.run)
+}
+
+func (s *sending) decide(th *thread.Thread) (d decided, err error) {
 	if known := th.Sent(s.message.ID); known != nil {
 		receipt := receiptOf(th, known)
 		receipt.Duplicate = true
-		s.carryOn(ctx, &receipt)
-		return receipt, nil
+		return decided{known: &receipt}, nil
 	}
-	delivery, err := s.deliver(th)
-	if err != nil {
-		return Receipt{}, err
+	if d.delivery, err = s.deliver(th); err != nil {
+		return d, err
 	}
-	switch delivery {
+	switch d.delivery {
 	case events.DeliveryStart:
-		return s.start(ctx, th)
-	case events.DeliveryQueue:
-		return s.post(ctx, th, "")
+		d.plan, d.started, err = s.prepare(th)
+	case events.DeliverySteer, events.DeliveryAnswer:
+		d.run = th.Current().ID
 	}
-	return s.post(ctx, th, th.Current().ID)
+	return d, err
 }
 
 // receiptOf says where a message of the thread stands.
@@ -233,12 +257,8 @@ func (s *sending) answers(th *thread.Thread) error {
 }
 
 // start begins the run of the message.
-func (s *sending) start(ctx context.Context, th *thread.Thread) (Receipt, error) {
-	plan, started, err := s.prepare(th)
-	if err != nil {
-		return Receipt{}, err
-	}
-	run, err := s.runner.begin(ctx, s.job, plan, started, th)
+func (s *sending) start(ctx context.Context, d decided) (Receipt, error) {
+	run, err := s.runner.begin(ctx, s.job, d.plan, d.started)
 	var answered *AnsweredError
 	if errors.Is(err, events.ErrHeld) || errors.Is(err, ErrBusy) || errors.As(err, &answered) {
 		return Receipt{}, errOvertaken
@@ -261,7 +281,7 @@ func (s *sending) prepare(th *thread.Thread) (*plan, events.WorkflowStarted, err
 }
 
 // post puts the message into the log, for the run with the id or for the queue.
-func (s *sending) post(ctx context.Context, th *thread.Thread, run events.RunID) (Receipt, error) {
+func (s *sending) post(ctx context.Context, run events.RunID) (Receipt, error) {
 	if len(s.job.Vars) > 0 {
 		return Receipt{}, &InputError{fmt.Sprintf(
 			"vars fill a request template, which only a message that starts a run does, and thread %s is busy: send the message without vars, or once the thread is at rest", s.job.Thread)}
@@ -282,7 +302,7 @@ func (s *sending) post(ctx context.Context, th *thread.Thread, run events.RunID)
 	if err != nil {
 		return Receipt{}, err
 	}
-	receipt, err := s.taken(ctx, th, message.Delivery)
+	receipt, err := s.taken(ctx, message.Delivery)
 	if err == nil {
 		s.carryOn(ctx, &receipt)
 	}
@@ -290,19 +310,25 @@ func (s *sending) post(ctx context.Context, th *thread.Thread, run events.RunID)
 }
 
 // taken finds out what became of a message that was posted: others may have come before it.
-func (s *sending) taken(ctx context.Context, th *thread.Thread, delivery events.Delivery) (Receipt, error) {
+func (s *sending) taken(ctx context.Context, delivery events.Delivery) (receipt Receipt, err error) {
 	ctx = context.WithoutCancel(ctx) // it is in the log, and who sent it is told
-	if err := th.CatchUp(ctx, s.runner.config.Log); err != nil {
-		return Receipt{Message: s.message.ID, Delivery: delivery, Stalled: err}, nil //nolint:nilerr // the message was taken
+	var refused error
+	err = s.runner.kept.Use(ctx, s.job.key(), func(th *thread.Thread) error {
+		m := th.Sent(s.message.ID)
+		switch {
+		case m != nil:
+			receipt = receiptOf(th, m)
+		case delivery == events.DeliveryAnswer:
+			refused = fmt.Errorf("%w: somebody else has answered %s", ErrNothingAsked, s.message.InputID)
+		default:
+			refused = ErrQueueFull
+		}
+		return nil
+	})
+	if err != nil { // the message was taken
+		return Receipt{Message: s.message.ID, Delivery: delivery, Stalled: err}, nil
 	}
-	m := th.Sent(s.message.ID)
-	switch {
-	case m != nil:
-		return receiptOf(th, m), nil
-	case delivery == events.DeliveryAnswer:
-		return Receipt{}, fmt.Errorf("%w: somebody else has answered %s", ErrNothingAsked, s.message.InputID)
-	}
-	return Receipt{}, ErrQueueFull
+	return receipt, refused
 }
 
 // carryOn has this process drive the thread if nobody does.

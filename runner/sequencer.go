@@ -18,8 +18,8 @@ const maxConflicts = 100
 
 // sequencerLog is what a run needs of an [events.Log] once it is under way.
 type sequencerLog interface {
-	events.Writer
-	events.Reader
+	Append(ctx context.Context, key events.ThreadKey, epoch events.Epoch, after events.Seq, envs []events.Envelope) error
+	Wait(ctx context.Context, key events.ThreadKey, after events.Seq, kinds ...events.Kind) error
 }
 
 // sequencer runs the decisions of one run, one after the other, and commits their
@@ -33,6 +33,10 @@ type sequencer struct {
 	key   events.ThreadKey
 	epoch events.Epoch
 	clock *clock
+	// fold is the state of the thread, which the run has behind the event with seq from.
+	fold *thread.Fold
+	run  events.RunID
+	from events.Seq
 	// broke is called when the run cannot continue for want of its log. It must not wait,
 	// and may be nil.
 	broke func(error)
@@ -46,9 +50,7 @@ type sequencer struct {
 	queue   []*decision
 	leading bool
 
-	// thread and failed belong to the leader.
-	thread *thread.Thread
-	failed error
+	failed error // belongs to the leader
 }
 
 // decision is one call of Do.
@@ -106,44 +108,47 @@ func (s *sequencer) make(batch []*decision, leader *decision) {
 }
 
 func (s *sequencer) commit(batch []*decision) error {
-	if s.unread.Swap(false) {
-		if err := s.catchUp(); err != nil {
-			return err
-		}
-	}
 	for range maxConflicts {
-		after := s.thread.Seq
-		facts, err := s.decide(batch)
-		if err != nil {
-			return err
+		use := s.fold.Known
+		if s.unread.Swap(false) {
+			use = s.fold.Use
 		}
-		if len(facts) == 0 {
-			return nil
-		}
-		// What was decided is committed even if those who asked are gone: the facts are
-		// applied already, and a commit is short.
-		err = s.log.Append(context.Background(), s.key, s.epoch, after, facts)
-		switch {
-		case err == nil:
-			if s.committed != nil {
-				s.committed(facts)
-			}
-			return nil
-		case !errors.Is(err, events.ErrConflict):
-			return fmt.Errorf("append to thread %s after seq=%d: %w", s.key.Thread, after, err)
-		}
-		if err := s.reload(); err != nil {
+		// What was decided is committed even if those who asked are gone: a commit is short.
+		err := use(context.Background(), func(th *thread.Thread) error { return s.append(th, batch) })
+		if !errors.Is(err, events.ErrConflict) {
 			return err
 		}
 	}
 	return fmt.Errorf("append to thread %s: too many conflicts", s.key.Thread)
 }
 
+// append makes the decisions and commits their facts. Where that fails the fold forgets them.
+func (s *sequencer) append(th *thread.Thread, batch []*decision) error {
+	if foreign := s.fold.Foreign(); foreign > s.from {
+		return fmt.Errorf("thread %s has an event of another driver, seq=%d: %w", s.key.Thread, foreign, events.ErrFenced)
+	}
+	if current := th.Current(); current == nil || current.ID != s.run {
+		return nil // the run is over, and the thread has gone on without it
+	}
+	after := th.Seq
+	facts, err := s.decide(th, batch)
+	if err != nil || len(facts) == 0 {
+		return err
+	}
+	if err := s.log.Append(context.Background(), s.key, s.epoch, after, facts); err != nil {
+		return fmt.Errorf("append to thread %s after seq=%d: %w", s.key.Thread, after, err)
+	}
+	if s.committed != nil {
+		s.committed(facts)
+	}
+	return nil
+}
+
 // decide runs the decisions on the state, which takes up their facts.
-func (s *sequencer) decide(batch []*decision) ([]events.Envelope, error) {
+func (s *sequencer) decide(th *thread.Thread, batch []*decision) ([]events.Envelope, error) {
 	var facts []events.Envelope
 	for _, d := range batch {
-		tx := s.thread.Begin(s.clock.now())
+		tx := th.Begin(s.clock.now())
 		d.decide(tx)
 		more, err := tx.Facts()
 		if err != nil {
@@ -156,37 +161,9 @@ func (s *sequencer) decide(batch []*decision) ([]events.Envelope, error) {
 		}
 	}
 	if len(facts) > 0 {
-		s.clock.reach(s.thread.Time)
+		s.clock.reach(th.Time)
 	}
 	return facts, nil
-}
-
-// catchUp folds what somebody else wrote behind what this state knows. Who writes what
-// cannot be posted holds the thread now.
-func (s *sequencer) catchUp() error {
-	envs, err := s.log.Read(context.Background(), s.key, s.thread.Seq, 0)
-	if err != nil {
-		return fmt.Errorf("read thread %s after seq=%d: %w", s.key.Thread, s.thread.Seq, err)
-	}
-	for _, env := range envs {
-		if !events.Posted(env.Data) {
-			return fmt.Errorf("thread %s has a %s of another driver: %w", s.key.Thread, env.Data.Kind(), events.ErrFenced)
-		}
-		if err := s.thread.Apply(env); err != nil {
-			return fmt.Errorf("read thread %s: %w", s.key.Thread, err)
-		}
-	}
-	return nil
-}
-
-// reload discards the state, whose last facts were not committed, and folds the log again.
-func (s *sequencer) reload() error {
-	fresh, err := thread.Load(context.Background(), s.log, s.key, 0)
-	if err != nil {
-		return err
-	}
-	s.thread = fresh
-	return nil
 }
 
 // sync takes in what others wrote, without a fact of its own, and gives the last seq that

@@ -145,8 +145,12 @@ func (w *waiting) waits(ctx context.Context, key events.ThreadKey, run events.Ru
 	if len(queued) == 0 && !answered {
 		return false, nil
 	}
-	th, err := thread.Load(ctx, w.runner.config.Log, key, 0)
-	return err == nil && (len(th.Queue()) > 0 || th.Current() != nil && th.Current().Answered()), err
+	waits := false
+	err = w.runner.kept.Use(ctx, key, func(th *thread.Thread) error {
+		waits = len(th.Queue()) > 0 || th.Current() != nil && th.Current().Answered()
+		return nil
+	})
+	return waits, err
 }
 
 // answer takes up what was found, until following ends.

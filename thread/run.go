@@ -97,6 +97,9 @@ func newRun(t *Thread, env events.Envelope, started events.WorkflowStarted) (*Ru
 			return nil, fmt.Errorf("layout: %w", err)
 		}
 	}
+	if before := t.Current(); before != nil {
+		started = shared(started, before.Started)
+	}
 	run := &Run{
 		ID: env.Run, Started: started,
 		Board: &board.Board{}, Document: document.New(layout),

@@ -41,6 +41,10 @@ type Thread struct {
 	queue []*Sent
 	// inputs counts the requests for input.
 	inputs int
+	// lastRun and lastKind are of the newest event. bytes is about what the state takes.
+	lastRun  events.RunID
+	lastKind events.Kind
+	bytes    int
 }
 
 // New gives the state of a thread without events.
@@ -75,9 +79,17 @@ func (t *Thread) Apply(env events.Envelope) error {
 		return fmt.Errorf("apply event seq=%d type=%s: %w", env.Seq, env.Data.Kind(), err)
 	}
 	t.Seq, t.Time = env.Seq, env.Time
+	t.lastRun, t.lastKind = env.Run, env.Data.Kind()
+	t.bytes += roughBytes(env.Data)
 	t.Handoffs.Seen(env)
 	t.note(env)
 	return nil
+}
+
+// newest reports whether the event is the one that was folded last. Run ids are unique, so no
+// other thread has it.
+func (t *Thread) newest(env events.Envelope) bool {
+	return env.Seq == t.Seq && env.Time.Equal(t.Time) && env.Run == t.lastRun && env.Data.Kind() == t.lastKind
 }
 
 func (t *Thread) apply(env events.Envelope) error {
