@@ -121,14 +121,18 @@ type standing struct {
 // finish releases the thread behind a run, and notes whether it has to be looked at again:
 // somebody who sent a message meanwhile found it held.
 func (r *Run) finish(last standing) {
+	_ = r.runner.config.Log.Release(context.Background(), r.key, r.epoch) // the claim dies with the process at the latest
+	behind := false
+	err := r.fold.Use(context.Background(), func(th *thread.Thread) error {
+		behind = th.Seq > last.seq
+		return nil
+	})
 	r.fold.Unpin()
 	if r.row != nil { // nobody talks in it
 		r.runner.kept.Forget(r.key)
 	}
-	_ = r.runner.config.Log.Release(context.Background(), r.key, r.epoch) // the claim dies with the process at the latest
-	tip, err := r.runner.config.Log.Last(context.Background(), r.key)
 	knocked := r.runner.registry.vacate(r.key)
-	news := knocked || err == nil && tip.Seq > last.seq
+	news := knocked || err == nil && behind
 	switch {
 	case last.status.Over():
 		r.more = news || last.queued > 0

@@ -50,14 +50,21 @@ func (t *Thread) conclude(r *Run) {
 	t.exchanges = append(t.exchanges, &exchange{r, r.exchange()})
 }
 
-// Earlier are the messages of the runs before this one, of which the facilitator knows
-// what was asked and answered: they come before the opening.
-func (c *Conversation) Earlier() []events.Message {
-	var messages []events.Message
+// AppendEarlier appends the messages of the runs before this one, of which the facilitator
+// knows what was asked and answered: they come before the opening.
+func (c *Conversation) AppendEarlier(messages []events.Message) []events.Message {
 	for _, e := range c.earlier {
 		messages = append(messages, e.messages...)
 	}
 	return messages
+}
+
+// CountEarlier counts what AppendEarlier appends.
+func (c *Conversation) CountEarlier() (n int) {
+	for _, e := range c.earlier {
+		n += len(e.messages)
+	}
+	return n
 }
 
 // exchange gives what people said to the run and what it answered.

@@ -27,7 +27,7 @@ func (h *history) answer(text string) {
 // earlier is what the run under way sees of those before it.
 func (h *history) earlier() []string {
 	var list []string
-	for _, m := range h.th.Current().Facilitator.Earlier() {
+	for _, m := range h.th.Current().Facilitator.AppendEarlier(nil) {
 		list = append(list, string(m.Role)+": "+m.Content)
 	}
 	return list

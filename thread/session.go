@@ -139,8 +139,11 @@ func (r *Run) resumed(e events.HandoffResumed) string {
 // agents other than the facilitator said has their names before it.
 func (r *Run) Recent(count int) []events.Message {
 	var messages []events.Message
-	for _, e := range r.thread.exchanges {
-		messages = append(messages, e.messages...)
+	for _, e := range slices.Backward(r.thread.exchanges) {
+		if len(messages) >= count {
+			break
+		}
+		messages = slices.Concat(e.messages, messages)
 	}
 	return messages[max(0, len(messages)-count):]
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"reflect"
+	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -132,11 +133,20 @@ func (s *Server) listMessages(ctx context.Context, in *messagesInput) (*messages
 	if in.After.Set && in.Before.Set {
 		return nil, s.apiError(refuse(http.StatusUnprocessableEntity, "after and before cannot be given together: a page goes one way"))
 	}
-	th, err := s.loadThread(ctx, in.Thread)
+	out := &messagesOutput{}
+	err := s.foldThread(ctx, in.Thread, func(th *thread.Thread) error {
+		out.page(th, in)
+		return nil
+	})
 	if err != nil {
 		return nil, s.apiError(err)
 	}
-	out := &messagesOutput{}
+	return out, nil
+}
+
+// page gives the messages that are asked for. They are copied: which run answers one is known
+// later than its text.
+func (out *messagesOutput) page(th *thread.Thread, in *messagesInput) {
 	var further []thread.Message
 	switch {
 	case in.After.Set:
@@ -149,8 +159,7 @@ func (s *Server) listMessages(ctx context.Context, in *messagesInput) (*messages
 			further = th.MessagesBefore(out.Body.Messages[0].Seq, 1)
 		}
 	}
-	out.Body.Messages, out.Body.More = orEmpty(out.Body.Messages), len(further) > 0
-	return out, nil
+	out.Body.Messages, out.Body.More = orEmpty(slices.Clone(out.Body.Messages)), len(further) > 0
 }
 
 // lastSeq is that of the last message, after where there is none.

@@ -30,16 +30,19 @@ func (s *Server) getResult(ctx context.Context, in *runInput) (*resultOutput, er
 	if err != nil {
 		return nil, s.apiError(err)
 	}
-	th, err := s.load(ctx, view.Thread, view.LastSeq)
+	var out resultOutput
+	err = s.fold(ctx, view.Thread, view.LastSeq, func(th *thread.Thread) error {
+		run := th.Run(view.Run)
+		if run == nil {
+			return refuse(http.StatusNotFound, "thread %s has no run %s", view.Thread, view.Run)
+		}
+		out.Body = resultOf(run)
+		return nil
+	})
 	if err != nil {
 		return nil, s.apiError(err)
 	}
-	for _, run := range th.Runs {
-		if run.ID == view.Run {
-			return &resultOutput{resultOf(run)}, nil
-		}
-	}
-	return nil, s.apiError(refuse(http.StatusNotFound, "thread %s has no run %s", view.Thread, view.Run))
+	return &out, nil
 }
 
 func resultOf(run *thread.Run) ResultView {
@@ -62,7 +65,14 @@ func orEmpty[T any](list []T) []T {
 	return list
 }
 
-// load folds a thread up to a seq.
-func (s *Server) load(ctx context.Context, id events.ThreadID, through events.Seq) (*thread.Thread, error) {
-	return thread.Load(ctx, s.config.Log, events.ThreadKey{Tenant: s.config.Tenant, Thread: id}, through)
+// fold lends a thread as it is now, which has the event with seq through at least. use keeps
+// nothing of it that changes.
+func (s *Server) fold(ctx context.Context, id events.ThreadID, through events.Seq, use func(*thread.Thread) error) error {
+	key := events.ThreadKey{Tenant: s.config.Tenant, Thread: id}
+	return s.config.Kept.Use(ctx, key, func(th *thread.Thread) error {
+		if th.Seq < through {
+			return &events.DamagedError{Key: key, Seq: th.Seq + 1, Problem: "the log tells of this event and does not have it"}
+		}
+		return use(th)
+	})
 }

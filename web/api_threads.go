@@ -228,23 +228,24 @@ func (s *Server) getThread(ctx context.Context, in *threadInput) (*threadOutput,
 }
 
 func (s *Server) threadView(ctx context.Context, id events.ThreadID) (ThreadView, error) {
-	th, err := s.loadThread(ctx, id)
-	if err != nil {
-		return ThreadView{}, err
-	}
-	return threadOf(th), nil
+	var view ThreadView
+	err := s.foldThread(ctx, id, func(th *thread.Thread) error {
+		view = threadOf(th)
+		return nil
+	})
+	return view, err
 }
 
-// loadThread folds a thread of runs.
-func (s *Server) loadThread(ctx context.Context, id events.ThreadID) (*thread.Thread, error) {
+// foldThread lends a thread of runs: see [Server.fold].
+func (s *Server) foldThread(ctx context.Context, id events.ThreadID, use func(*thread.Thread) error) error {
 	tip, err := s.tip(ctx, id)
 	if err == nil && tip.Run == "" {
 		err = refuse(http.StatusNotFound, "thread %s is a batch's: GET /api/v1/batches/%[1]s gives its state", id)
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return s.load(ctx, id, tip.Seq)
+	return s.fold(ctx, id, tip.Seq, use)
 }
 
 func threadOf(th *thread.Thread) ThreadView {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/convene-run/convene/conversation"
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/thread"
 )
 
 // Log is what a server reads: a part of [events.Log].
@@ -27,6 +28,9 @@ type Config struct {
 	Log Log
 	// Runs starts and steers runs; nil for a server that only shows.
 	Runs Runs
+	// Kept are the folds of the log's threads, those of the runner above all. Defaults to
+	// others.
+	Kept *thread.Kept
 	// Tenant is whose runs are served. Defaults to [events.LocalTenant].
 	Tenant events.TenantID
 	// Address is what the server listens on, as host:port. Its host and port are the
@@ -87,6 +91,9 @@ func New(config Config) (*Server, error) {
 		return nil, errors.New("new server: Log is required")
 	}
 	config.Tenant = config.Tenant.OrLocal()
+	if config.Kept == nil {
+		config.Kept = thread.NewKept(config.Log)
+	}
 	if config.Logger == nil {
 		nop := zerolog.Nop()
 		config.Logger = &nop

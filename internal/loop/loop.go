@@ -165,13 +165,13 @@ func (l *Loop) request(run *thread.Run, conv *thread.Conversation) llm.Request {
 	if l.opening == nil {
 		l.opening = append([]events.Message{{Role: events.RoleSystem, Content: l.Spec.System}}, l.Role.Opening(run)...)
 	}
-	earlier, history := conv.Earlier(), conv.Messages()
+	history := conv.Messages()
 	if role, sliding := l.Role.(Sliding); sliding {
 		history = role.Window(history)
 	}
-	messages := make([]events.Message, 0, len(earlier)+len(l.opening)+len(history)+1)
+	messages := make([]events.Message, 0, conv.CountEarlier()+len(l.opening)+len(history)+1)
 	messages = append(messages, l.opening[0])
-	messages = append(messages, earlier...)
+	messages = conv.AppendEarlier(messages)
 	messages = append(messages, l.opening[1:]...)
 	if summary := conv.Summary(); summary != "" {
 		messages = append(messages, thread.SummaryMessage(summary))

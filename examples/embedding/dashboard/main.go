@@ -59,7 +59,7 @@ func serve(ctx context.Context, out io.Writer, log events.Log, r *runner.Runner,
 	}
 	// An address that others can reach needs a Token too.
 	server, err := web.New(web.Config{
-		Log: log, Runs: steer.New(steer.Config{Runner: r}), Tenant: tenant, Address: listener.Addr().String(),
+		Log: log, Kept: r.Kept(), Runs: steer.New(steer.Config{Runner: r}), Tenant: tenant, Address: listener.Addr().String(),
 	})
 	if err != nil {
 		return errors.Join(err, listener.Close())
