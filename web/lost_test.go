@@ -88,6 +88,23 @@ func TestLanesOfLostCalls(t *testing.T) {
 	}, lanes["facilitator"].brief())
 }
 
+// Proves R71: a call that was under way when its run was cancelled is drawn as such, up to
+// then, whoever made it.
+func TestLanesOfACancelledCall(t *testing.T) {
+	log := events.NewMemory()
+	s := newScript(t, log)
+	s.at(0, "", "", events.WorkflowStarted{Message: "A run that is cancelled", Team: "test", Agents: []events.AgentCard{{ID: events.FacilitatorID, Models: []string{"m"}}, {ID: "food", Models: []string{"m"}}}})
+	s.at(2000, events.FacilitatorID, "", events.ModelCalled{ID: "f.1", Model: "m", Attempts: 1, FirstTokenMS: 300, TotalMS: 2000, Reply: events.Reply{ToolCalls: []events.ToolCall{{ID: "d1", Name: "call_food", Arguments: "{}"}}}})
+	s.at(2000, "food", "d1", events.AgentStarted{Agent: "food", DisplayName: "Food", Tool: "call_food", CallRef: events.CallRef{ModelCall: "f.1", CallID: "d1"}})
+	s.at(3000, "food", "d1", events.ModelCalled{ID: "d1.1", Model: "m", Attempts: 1, FirstTokenMS: 300, TotalMS: 1000})
+	s.at(7000, "food", "d1", events.AgentFinished{Agent: "food", DisplayName: "Food", CallID: "d1", Status: events.OutcomeCancelled, Result: "no", ElapsedMS: 5000})
+	s.at(9000, "", "", events.RunCancelled{Reason: "enough"})
+	s.at(9000, "", "", events.WorkflowFinished{Status: events.StatusCancelled})
+	lanes := pageLanes(t, encoded(t, log, s.key))
+	require.Equal(t, []string{"dispatch 2000-7000 d1", "first 2000-2300 d1.1", "tokens 2300-3000 d1.1", "cancelled 3000-7000 no reply"}, lanes["food"].brief())
+	require.Equal(t, []string{"first 0-300 f.1", "tokens 300-2000 f.1", "waits 2000-7000 ", "cancelled 7000-9000 no reply"}, lanes["facilitator"].brief())
+}
+
 // Proves R22, R71: so it is for a run against an endpoint that refuses every call over
 // real HTTP: its lane is not empty.
 func TestLanesOfARunThatIsRefused(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
 
 	"github.com/convene-run/convene/events"
@@ -18,6 +19,7 @@ import (
 // scale, on a lane that is seen.
 func (b *tab) title(along float64, lane int) string {
 	b.t.Helper()
+	b.wait(`document.querySelector('.canvas')`)
 	at := js[[]float64](b, fmt.Sprintf(`(() => { const r = document.querySelector('.canvas').getBoundingClientRect(); return [r.x + %g * r.width, r.y + 18 + %d * 20 + 10]; })()`, along, lane))
 	require.NoError(b.t, chromedp.Do(b.ctx, chromedp.MouseEvent(chromedp.MouseMoved, at[0], at[1])))
 	return js[string](b, `document.querySelector('.canvas').title`)
@@ -82,6 +84,37 @@ func TestTimelineShowsFailedAttempts(t *testing.T) {
 	require.Equal(t, "✗ d1.1 try 1: HTTP 429, slow down <b>", b.title(3200.0/20_000, 1))
 	require.LessOrEqual(t, js[float64](b, `document.documentElement.scrollWidth`), 390.0, "nothing scrolls sideways")
 	b.shot("timeline-retries-phone")
+	b.clean()
+}
+
+// Proves R71: bars and what they say are reached by key, the thumb of the scrubber stands
+// at its place in time and is moved there, and the signs tell of shortened time.
+func TestTimelineByKey(t *testing.T) {
+	log, s := troubled(t)
+	server := serve(t, web.Config{Log: log})
+	b := browse(t)
+	b.open(server.url("/#/runs/" + string(s.run)))
+	b.wait(`document.querySelector('.canvas')`)
+	js[bool](b, `(document.querySelector('.canvas').focus(), true)`)
+	said := func(words string) {
+		b.t.Helper()
+		b.wait(fmt.Sprintf(`document.querySelector('.bar-told').innerText.includes(%q)`, words))
+	}
+	b.press(kb.ArrowRight)
+	said("Facilitator: ")
+	b.press(kb.ArrowDown, kb.ArrowRight)
+	said(": attempt that failed d1.1 try 1: HTTP 429, slow down <b>, 200 ms")
+	b.press(kb.Enter)
+	b.wait(`/sel=event/.test(location.hash) && /at=/.test(location.hash)`)
+	thumb := `Math.abs(document.querySelector('.thumb').getBoundingClientRect().x + 8 - document.querySelector('.moment-line').getBoundingClientRect().x) <= 1`
+	b.wait(thumb)
+	at := js[[]float64](b, `(() => { const r = document.querySelector('.slide').getBoundingClientRect(); return [r.x + 0.76 * r.width, r.y + r.height / 2]; })()`)
+	before := js[string](b, `location.hash`)
+	require.NoError(t, chromedp.Do(b.ctx, chromedp.MouseClickXY(at[0], at[1])))
+	b.wait(fmt.Sprintf(`location.hash !== %q`, before))
+	b.wait(thumb)
+	b.press(kb.Escape)
+	b.shot("timeline-keys")
 	b.clean()
 }
 

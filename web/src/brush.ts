@@ -35,6 +35,7 @@ const looks: Record<Work, [number, number, string]> = {
   tokens: [0.15, 0.7, "--stretch-tokens"],
   tool: [0.15, 0.7, "--stretch-tool"],
   refused: [0.2, 0.6, "--failure"],
+  cancelled: [0.15, 0.7, "--stretch-cancelled"],
 };
 
 // markWidth is what a mark takes, in pixels: no two are drawn into one another.
@@ -137,22 +138,36 @@ function paintGaps(e: Easel, p: Picture, height: number): void {
   }
 }
 
+// steps are the times between ticks, in milliseconds, from which one is chosen.
+const steps = [10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 15_000, 30_000, 60_000, 120_000, 300_000, 600_000, 900_000, 1_800_000, 3_600_000, 7_200_000, 21_600_000, 86_400_000];
+
+// tickWidth is how far ticks are apart at least, in pixels.
+const tickWidth = 90;
+
+// paintAxis writes round times. Where the scale is compressed, those are left out that
+// would stand too close.
 function paintAxis(e: Easel, p: Picture): void {
   const c = e.c;
-  const marks = Math.max(2, Math.floor(e.width / 110));
-  const seen = p.scale.time(p.to) - p.scale.time(p.from);
-  let before = "";
-  for (let i = 0; i <= marks; i++) {
-    const left = (i / marks) * e.width;
-    const at = p.scale.time(p.from + (i / marks) * (p.to - p.from)) - p.start;
-    const text = seen < 10_000 ? precise(at) : duration(at);
-    c.fillStyle = e.color("--line");
-    c.fillRect(Math.round(left), axisHeight - 3, 1, 3);
-    if (text === before) continue;
-    before = text;
-    c.fillStyle = e.color("--quiet");
-    c.textAlign = i === 0 ? "left" : i === marks ? "right" : "center";
-    c.fillText(text, left, 11);
+  const first = e.time(0) - p.start;
+  const last = e.time(e.width) - p.start;
+  const gaps = p.scale.gaps().reduce((sum, [a, b]) => sum + p.scale.time(b) - p.scale.time(a), 0);
+  const want = (Math.max(last - first - gaps, (last - first) / 50) * tickWidth) / e.width;
+  const step = steps.find((s) => s >= want) ?? steps[steps.length - 1];
+  c.textAlign = "center";
+  let room = -Infinity;
+  for (let at = Math.ceil(first / step) * step; at <= last; ) {
+    const left = e.x(p.start + at);
+    const text = step < 1000 ? precise(at) : duration(at);
+    const half = c.measureText(text).width / 2;
+    if (left >= room && left + half <= e.width) {
+      c.fillStyle = e.color("--line");
+      c.fillRect(Math.round(left), axisHeight - 3, 1, 3);
+      c.fillStyle = e.color("--quiet");
+      c.fillText(text, Math.max(half, left), 11);
+      room = left + Math.max(tickWidth * 0.7, 2 * half + 8);
+    }
+    // The next one is the first that has room.
+    at = Math.max(at + step, Math.ceil((e.time(room) - p.start) / step) * step);
   }
   c.textAlign = "left";
 }
@@ -217,6 +232,7 @@ export const signs: Sign[] = [
   { work: "tool", word: "tool" },
   { work: "failed", word: "attempt that failed" },
   { work: "refused", word: "refused" },
+  { work: "cancelled", word: "cancelled in mid-call" },
   { work: "retry", word: "waiting to retry" },
   { work: "waits", word: "waits for specialists" },
   { work: "dispatch", word: "at work" },

@@ -7,8 +7,9 @@ import { line } from "./format";
 import { Scale } from "./scale";
 
 // Work is what a stretch is of. "failed" is an attempt of a model call that failed,
-// "retry" the wait for the next one; "refused" is a moment, not a stretch.
-export type Work = "waits" | "dispatch" | "waiting" | "failed" | "retry" | "first" | "tokens" | "tool" | "refused";
+// "retry" the wait for the next one; "cancelled" a call that was cut off and
+// has no reply; "refused" is a moment, not a stretch.
+export type Work = "waits" | "dispatch" | "waiting" | "failed" | "retry" | "first" | "tokens" | "tool" | "refused" | "cancelled";
 
 // FailedCall are the members of an event that tell of a call that failed for good.
 type FailedCall = Pick<AgentFinished, "model_call_id" | "attempts" | "earlier_attempts">;
@@ -65,6 +66,7 @@ export class Lanes {
         break;
       case "agent_finished":
         this.attempted(env.data, agent, at, env.seq);
+        if (env.data.status === "cancelled" || env.data.status === "timed_out") this.cutOff(this.lane(agent || env.data.agent), at, env.seq);
         this.close(dispatch, at);
         this.dispatches.delete(dispatch);
         if (this.dispatches.size === 0) this.close(waits, at);
@@ -86,6 +88,9 @@ export class Lanes {
         break;
       case "tool_call":
         this.close(env.data.model_call_id + "/" + env.data.index, at);
+        break;
+      case "run_cancelled":
+        if (this.facilitator && this.dispatches.size === 0) this.cutOff(this.lane(this.facilitator), at, env.seq);
         break;
       case "workflow_finished":
         for (const key of [...this.open.keys()]) this.close(key, at);
@@ -121,6 +126,15 @@ export class Lanes {
     if (!last) return;
     const begun = at - (last.start_ms + last.ran_ms + last.wait_ms);
     this.tries(d.model_call_id ?? "", attempts, d.earlier_attempts ?? 0, this.lane(agent), begun, seq);
+    this.occupy(begun, at);
+  }
+
+  // cutOff adds the call that was under way when its agent was stopped: nothing of it came
+  // back, so it began at the latest when the last thing before it ended.
+  private cutOff(lane: Lane, at: number, seq: number): void {
+    if (lane.stretches.some((s) => s.work === "tool" && s.end === 0)) return;
+    const begun = Math.max(this.start, ...lane.stretches.slice(-8).map((s) => (s.work === "dispatch" || s.work === "waits" ? (s.end || s.start) : s.end)));
+    push(lane, "cancelled", begun, at, seq, "no reply");
     this.occupy(begun, at);
   }
 

@@ -19,7 +19,7 @@ const maxHeight = 190;
 
 // belowLanes is what the signs and the scrubber take below the lanes, with the space
 // between, in pixels.
-const belowLanes = 74;
+const belowLanes = 94;
 
 // timelineHeight is how high the timeline of so many agents will be.
 export function timelineHeight(agents: number): number {
@@ -36,6 +36,7 @@ export function Timeline({ view, run }: { view: RunView; run: Run }) {
   tick.value;
   const canvas = useRef<HTMLCanvasElement>(null);
   const [scrolled, setScrolled] = useState(0);
+  const [bar, setBar] = useState<Bar | null>(null);
   const all = view.lanes.lanes;
   const total = axisHeight + all.length * laneHeight;
   const height = Math.min(total, maxHeight);
@@ -75,6 +76,28 @@ export function Timeline({ view, run }: { view: RunView; run: Run }) {
     return { time, stretch: live ?? hit(lane, time, scale, (to - from) / box.width, now) };
   };
   const place = (scale.at(moment) - from) / (to - from);
+  const barBox = ({ lane, stretch }: Bar) => {
+    const left = (scale.at(stretch.start) - from) / (to - from);
+    const right = (scale.at(stretch.end || now) - from) / (to - from);
+    return { top: axisHeight + all.indexOf(lane) * laneHeight - top + "px", height: laneHeight + "px", left: `${left * 100}%`, width: `max(8px, ${(right - left) * 100}%)` };
+  };
+  const onKey = (event: KeyboardEvent) => {
+    if (event.ctrlKey || event.altKey || event.metaKey || event.shiftKey) return;
+    if (event.key === "Enter" && bar) {
+      if (bar.stretch.seq) setParams({ sel: "event:" + bar.stretch.seq });
+      view.move(view.seqAt(bar.stretch.end || now));
+    } else if (event.key === "Escape" && bar) {
+      setBar(null);
+    } else if (event.key.startsWith("Arrow")) {
+      const next = barAfter(all, bar, event.key, now);
+      setBar(next);
+      if (next) reveal(canvas.current!.closest(".lanes")!, axisHeight + all.indexOf(next.lane) * laneHeight);
+    } else {
+      return;
+    }
+    event.preventDefault();
+    event.stopPropagation();
+  };
   return (
     <section class="pane timeline" aria-labelledby="timeline-title">
       <h2 id="timeline-title" class="sr">Timeline</h2>
@@ -89,7 +112,7 @@ export function Timeline({ view, run }: { view: RunView; run: Run }) {
             </div>
             <div class="canvas-box">
               <canvas
-                ref={canvas} class="canvas" role="img" style={{ height: height + "px" }}
+                ref={canvas} class="canvas" role="img" tabIndex={0} onKeyDown={onKey} style={{ height: height + "px" }}
                 aria-label={summary(run, view)}
                 onMouseMove={(e) => {
                   const { stretch, time } = pointed(e);
@@ -111,19 +134,52 @@ export function Timeline({ view, run }: { view: RunView; run: Run }) {
                   }
                 }}
               />
+              {bar && <div class="bar-chosen" style={barBox(bar)} />}
               <div class="moment-line" hidden={place < 0 || place > 1} style={{ left: `${place * 100}%` }} />
             </div>
           </div>
         </div>
       </div>
-      <Legend />
-      <Scrubber view={view} offset={moment - Date.parse(run.summary.started_at)} />
+      <Scrubber
+        view={view} offset={moment - Date.parse(run.summary.started_at)}
+        along={{ place, seqAt: (at) => view.seqAt(scale.time(from + at * (to - from))) }}
+      />
+      <p class="bar-told" role="status">{bar && `${run.name(bar.lane.agent)}: ${told(bar.stretch, now)}`}</p>
+      <Legend gaps={scale.gaps().length > 0} />
     </section>
   );
 }
 
+// Bar is a stretch that was chosen by key.
+interface Bar {
+  lane: Lane;
+  stretch: Stretch;
+}
+
+// barAfter is where a key leads from a bar: along its lane, or to what was at the same time
+// in another lane.
+function barAfter(lanes: Lane[], bar: Bar | null, key: string, now: number): Bar | null {
+  const bars = (lane: Lane) => lane.stretches.filter((s) => s.work !== "dispatch" && s.work !== "waits").sort((a, b) => a.start - b.start);
+  const row = bar ? lanes.indexOf(bar.lane) : -1;
+  if (!bar || row < 0) {
+    const lane = lanes.find((l) => bars(l).length > 0);
+    return lane ? { lane, stretch: bars(lane)[0] } : null;
+  }
+  if (key === "ArrowLeft" || key === "ArrowRight") {
+    const all = bars(bar.lane);
+    const next = all[all.indexOf(bar.stretch) + (key === "ArrowRight" ? 1 : -1)];
+    return next ? { lane: bar.lane, stretch: next } : bar;
+  }
+  const by = key === "ArrowDown" ? 1 : -1;
+  for (let i = row + by; i >= 0 && i < lanes.length; i += by) {
+    const all = bars(lanes[i]);
+    if (all.length > 0) return { lane: lanes[i], stretch: all.find((s) => (s.end || now) >= bar.stretch.start) ?? all[all.length - 1] };
+  }
+  return bar;
+}
+
 // Legend explains the signs.
-function Legend() {
+function Legend({ gaps }: { gaps: boolean }) {
   return (
     <ul class="signs" aria-label="Signs of the timeline">
       {signs.map(({ work, word }) => (
@@ -131,8 +187,15 @@ function Legend() {
           <span class="swatch" aria-hidden="true">{work === "refused" ? "✗" : <i style={signStyle(work)} />}</span> {word}
         </li>
       ))}
+      {gaps && <li><span class="swatch" aria-hidden="true"><i class="gap" /></span> nobody at work: shortened</li>}
     </ul>
   );
+}
+
+// reveal scrolls to a lane.
+function reveal(box: Element, top: number): void {
+  if (top - axisHeight < box.scrollTop) box.scrollTop = top - axisHeight;
+  else if (top + laneHeight > box.scrollTop + box.clientHeight) box.scrollTop = top + laneHeight - box.clientHeight;
 }
 
 // told says what a stretch is, for the pointer.
@@ -146,7 +209,7 @@ function summary(run: Run, view: RunView): string {
   const lanes = view.lanes.lanes;
   const parts = lanes.slice(0, maxTold).map((lane) => `${run.name(lane.agent)}: ${plural(lane.calls, "model call")}`);
   if (lanes.length > maxTold) parts.push(`and ${lanes.length - maxTold} more`);
-  return "Timeline of the agents. " + parts.join("; ") + ". The log below says the same in words.";
+  return "Timeline of the agents. " + parts.join("; ") + ". Arrow keys go from bar to bar, Enter shows its event.";
 }
 
 // zoom is the part of the scale that is seen.

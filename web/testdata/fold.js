@@ -997,6 +997,7 @@ var fold = (() => {
           break;
         case "agent_finished":
           this.attempted(env.data, agent, at, env.seq);
+          if (env.data.status === "cancelled" || env.data.status === "timed_out") this.cutOff(this.lane(agent || env.data.agent), at, env.seq);
           this.close(dispatch, at);
           this.dispatches.delete(dispatch);
           if (this.dispatches.size === 0) this.close(waits, at);
@@ -1017,6 +1018,9 @@ var fold = (() => {
           break;
         case "tool_call":
           this.close(env.data.model_call_id + "/" + env.data.index, at);
+          break;
+        case "run_cancelled":
+          if (this.facilitator && this.dispatches.size === 0) this.cutOff(this.lane(this.facilitator), at, env.seq);
           break;
         case "workflow_finished":
           for (const key of [...this.open.keys()]) this.close(key, at);
@@ -1049,6 +1053,14 @@ var fold = (() => {
       if (!last) return;
       const begun = at - (last.start_ms + last.ran_ms + last.wait_ms);
       this.tries(d.model_call_id ?? "", attempts, d.earlier_attempts ?? 0, this.lane(agent), begun, seq);
+      this.occupy(begun, at);
+    }
+    // cutOff adds the call that was under way when its agent was stopped: nothing of it came
+    // back, so it began at the latest when the last thing before it ended.
+    cutOff(lane, at, seq) {
+      if (lane.stretches.some((s) => s.work === "tool" && s.end === 0)) return;
+      const begun = Math.max(this.start, ...lane.stretches.slice(-8).map((s) => s.work === "dispatch" || s.work === "waits" ? s.end || s.start : s.end));
+      push(lane, "cancelled", begun, at, seq, "no reply");
       this.occupy(begun, at);
     }
     // tries adds failed attempts and the waits around them. Of a call with more of them
