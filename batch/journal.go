@@ -95,6 +95,8 @@ func (j *journal) abandon(ctx context.Context) error {
 		return err
 	case before.Batch == "", before.Status == events.StatusCompleted, before.Status == events.StatusDegraded:
 		return nil
+	case before.Status == events.StatusFailed && before.Rows > 0 && before.Done == before.Rows: // every row failed, none is left
+		return nil
 	}
 	figures, left := before.BatchFigures, -1
 	figures.Running, figures.Slowest, figures.Limiters, figures.Outages, figures.Held = 0, nil, nil, nil, 0
@@ -226,6 +228,8 @@ func outcome(report Report, left int, worked error) (events.Status, string) {
 			return events.StatusFailed, chars.Clip(report.Stop.Message, messageChars)
 		}
 		return events.StatusSuspended, chars.Clip(report.Stop.Message, messageChars)
+	case report.Failed > 0 && report.Failed == report.Rows:
+		return events.StatusFailed, ""
 	case report.Failed+report.Degraded > 0:
 		return events.StatusDegraded, ""
 	}

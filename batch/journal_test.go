@@ -216,6 +216,10 @@ func TestHowABatchEnded(t *testing.T) {
 			rows:   given(batch.Row{}, batch.Row{}, batch.Row{}, batch.Row{}, batch.Row{}, batch.Row{}, batch.Row{}),
 			status: events.StatusFailed, reason: "rows failed; the maximum is 0", left: -2,
 		},
+		"every row failed": {rows: given(batch.Row{}, batch.Row{}), status: events.StatusFailed},
+		"some rows failed": {
+			rows: given(batch.Row{}, batch.Row{ID: "1", Index: 1, Request: "Plan a day"}), status: events.StatusDegraded,
+		},
 		"the sink fails": {
 			sink:   batch.SinkFunc(func(batch.Output) error { return errors.New("no room") }),
 			status: events.StatusFailed, reason: "no room", left: -2,

@@ -159,8 +159,8 @@ type BatchEnded struct {
 	fact
 	BatchFigures
 	// Status is "completed" where every row has an output and all are good, "degraded"
-	// where some failed, "suspended" where rows are left, "failed" where the batch
-	// cannot go on as it is, "cancelled" where it was given up to start over.
+	// where some failed, "failed" where all did or the batch cannot go on as it is,
+	// "suspended" where rows are left, "cancelled" where it was given up to start over.
 	Status Status `json:"status"`
 	// Reason says in words why rows are left; empty where none is.
 	Reason string `json:"reason,omitempty"`

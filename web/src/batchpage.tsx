@@ -110,7 +110,8 @@ function Notice({ view, batch }: { view: BatchView; batch: Batch }) {
   const reason = s.reason ? sentence(s.reason) : "";
   if (view.interrupted()) return <p class="notice person" role="status">Interrupted: its process is gone. It was last heard from at {exact(s.updated_at)}. {again}</p>;
   if (s.status === "suspended") return <p class="notice person">{reason || "Suspended."}{batch.ended && batch.ended.left > 0 ? ` ${plural(batch.ended.left, "row is", "rows are")} left.` : ""} {again}</p>;
-  if (s.status === "failed") return <p class="notice failure">Failed. {reason}</p>;
+  if (s.status === "failed" && batch.ended?.left === 0) return <p class="notice failure">Every row failed. The same command with --retry-failed retries them.</p>;
+  if (s.status === "failed") return <p class="notice failure">Failed. {reason} {batch.ended?.left ? again : ""}</p>;
   if (s.status === "running" && s.outages?.length) return <p class="notice person">{s.outages.map((o) => `${plural(o.rows, "row waits", "rows wait")} for ${line(o.message, 300)}.`).join(" ")}{s.held ? ` ${plural(s.held, "row is", "rows are")} not begun before.` : ""}</p>;
   if (s.status === "running" && reason) return <p class="notice person">No more rows are started. {reason} Those in progress will finish.</p>;
   if (s.status === "degraded") return <p class="notice person">{reason} {bad(s)} The same command with --retry-failed retries them.</p>;

@@ -76,7 +76,7 @@ function Texts({ view, run, base }: { view: RunView; run: Run; base: number }) {
       const s = (event.target as HTMLElement).closest?.<HTMLElement>(".s");
       const text = s?.closest<HTMLElement>("[data-entry]");
       if (!s || !text) return;
-      pointed.value = { entry: Number(text.dataset.entry), at: Number(s.dataset.at) };
+      pointed.value = { run: run.id, entry: Number(text.dataset.entry), at: Number(s.dataset.at) };
       if (event.type === "focusin") choose(pointed.value);
     };
     el.addEventListener("pointerover", point);
@@ -85,7 +85,7 @@ function Texts({ view, run, base }: { view: RunView; run: Run; base: number }) {
       el.removeEventListener("pointerover", point);
       el.removeEventListener("focusin", point);
     };
-  }, []);
+  }, [run.id]);
   // A long document is built a piece at a time: each piece fits into a frame or two.
   const [limit, setLimit] = useState(firstPiece);
   const version = doc.version;

@@ -82,7 +82,7 @@ export function Log({ view, run }: { view: RunView; run: Run }) {
       </div>
       <VirtualList
         id="log-rows" label="Events" count={count} rowHeight={44} row={row} selected={index >= 0 && filter.seq(index) === seq && index < count ? index : -1}
-        onSelect={(i) => setParams({ sel: "event:" + filter.seq(i) })} follow={view.following.value && !seq}
+        onSelect={(i) => setParams({ sel: "event:" + filter.seq(i) })} follow={view.following.value && !seq} shown={view.following.value || seq ? undefined : count - 1}
         empty={filter.done ? "No event matches. Change the filter." : "Searching …"}
       />
       {seq > 0 && <Detail view={view} run={run} seq={seq} />}

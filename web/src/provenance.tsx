@@ -10,8 +10,8 @@ import type { Call, Run } from "./fold";
 import { line, money, plural, tokens } from "./format";
 import type { RunView } from "./run";
 
-// pointed is the sentence under the pointer or the focus: an entry and a place in it.
-export const pointed = signal<{ entry: number; at: number } | null>(null);
+// pointed is the sentence under the pointer or the focus: an entry of a run and a place in it.
+export const pointed = signal<{ run: string; entry: number; at: number } | null>(null);
 
 // choose keeps a sentence in the address, so that a link leads to it.
 export function choose({ entry, at }: { entry: number; at: number }): void {
@@ -35,7 +35,7 @@ export const answerText = 0;
 // Provenance takes room only once a sentence was pointed at.
 export function Provenance({ view, run }: { view: RunView; run: Run }) {
   view.watch();
-  const p = pointed.value;
+  const p = pointed.value?.run === run.id ? pointed.value : null;
   if (p?.entry === answerText && run.answer) return <AnswerProvenance view={view} run={run} at={p.at} />;
   const entry = p ? run.document.entries[p.entry - 1] : undefined;
   if (!p || !entry) return null;

@@ -3,7 +3,8 @@
 
 import { signal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { go, link, param, runLink, setParams } from "./address";
+import { onePath } from "./ahead";
+import { address, go, link, param, runLink, setParams } from "./address";
 import { postJSON } from "./api";
 import { tick } from "./clock";
 import { Costs } from "./callpane";
@@ -141,16 +142,17 @@ function Notice({ view, run, file }: { view: RunView; run: Run; file: boolean })
 }
 
 const busy = signal("");
-const refused = signal("");
+// refused is what the server said against the last action, of the run that it was for.
+const refused = signal<{ run: string; why: string } | null>(null);
 
-async function act(name: string, path: string, body: unknown): Promise<{ run_id: string } | null> {
+async function act(name: string, run: string, body: unknown): Promise<{ run_id: string } | null> {
   if (busy.peek()) return null;
   busy.value = name;
-  refused.value = "";
+  refused.value = null;
   try {
-    return await postJSON<{ run_id: string }>(path, body);
+    return await postJSON<{ run_id: string }>(onePath("run", run) + "/" + name, body);
   } catch (err) {
-    refused.value = (err as Error).message;
+    refused.value = { run, why: (err as Error).message };
     return null;
   } finally {
     busy.value = "";
@@ -162,7 +164,7 @@ const opened = signal<{ run: string; form: "fork" | "cancel" } | null>(null);
 
 function Actions({ view, run, file }: { view: RunView; run: Run; file: boolean }) {
   view.watch();
-  const path = "/api/v1/runs/" + encodeURIComponent(run.id);
+  const path = onePath("run", run.id);
   const head = view.head.run(run.id)!;
   const status = head.summary.status;
   const driven = view.live.value?.driven ?? false;
@@ -179,16 +181,17 @@ function Actions({ view, run, file }: { view: RunView; run: Run; file: boolean }
   return (
     <div class="actions">
       {driven && !parked(status) && !over(status) && (
-        <button type="button" disabled={busy.value !== "" || stopping.value === run.id} title="Park the run: it can be resumed" onClick={() => void stop(run.id, path)}>
+        <button type="button" disabled={busy.value !== "" || stopping.value === run.id} title="Park the run: it can be resumed" onClick={() => void stop(run.id)}>
           {stopping.value === run.id ? "Stopping …" : "Stop"}
         </button>
       )}
-      {!over(status) && !driven && (parked(status) || view.interrupted()) && <button type="button" disabled={busy.value !== ""} onClick={() => void act("resume", path + "/resume", {})}>Resume</button>}
+      {!over(status) && !driven && (parked(status) || view.interrupted()) && <button type="button" disabled={busy.value !== ""} onClick={() => void act("resume", run.id, {})}>Resume</button>}
       {!over(status) && (
         <button type="button" aria-expanded={form === "cancel"} disabled={head.cancelRequested || head.cancelled} onClick={() => toggle("cancel")}>
           {head.cancelRequested || head.cancelled ? "Cancelling …" : "Cancel …"}
         </button>
       )}
+      {over(status) && <button type="button" disabled={busy.value !== ""} title="A new run of the same request, with the same team and models" onClick={() => void again(view)}>Run again</button>}
       <button type="button" aria-expanded={form === "fork"} onClick={() => toggle("fork")}>Fork …</button>
       <details class="menu">
         <summary>Export</summary>
@@ -198,9 +201,9 @@ function Actions({ view, run, file }: { view: RunView; run: Run; file: boolean }
           <a href={runLink(run.id)} onClick={(e) => { e.preventDefault(); void navigator.clipboard?.writeText(location.href); }}>Copy a link to this moment</a>
         </div>
       </details>
-      {form === "fork" && <ForkForm view={view} path={path} />}
-      {form === "cancel" && <CancelForm path={path} />}
-      {refused.value && <p class="trouble" role="alert">{refused.value}</p>}
+      {form === "fork" && <ForkForm view={view} />}
+      {form === "cancel" && <CancelForm run={run.id} />}
+      {refused.value?.run === run.id && <p class="trouble" role="alert">{refused.value.why}</p>}
     </div>
   );
 }
@@ -208,17 +211,24 @@ function Actions({ view, run, file }: { view: RunView; run: Run; file: boolean }
 // stopping is the run that is being parked: its calls under way end first.
 const stopping = signal("");
 
-async function stop(run: string, path: string): Promise<void> {
-  if (await act("stop", path + "/stop", {})) stopping.value = run;
+async function stop(run: string): Promise<void> {
+  if (await act("stop", run, {})) stopping.value = run;
+}
+
+// again starts the run anew: a fork at its first event, which holds all that it was
+// started with, team files too.
+async function again(view: RunView): Promise<void> {
+  const begun = await act("fork", view.id, { at: view.first });
+  if (begun && address.peek().id === view.id) go("run", begun.run_id);
 }
 
 // CancelForm asks before what cannot be undone.
-function CancelForm({ path }: { path: string }) {
+function CancelForm({ run }: { run: string }) {
   const yes = useRef<HTMLButtonElement>(null);
   useEffect(() => yes.current?.focus(), []);
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
-    if (await act("cancel", path + "/cancel", {})) opened.value = null;
+    if (await act("cancel", run, {})) opened.value = null;
   };
   return (
     <form class="fork" onSubmit={submit} aria-label="Cancel the run">
@@ -229,22 +239,37 @@ function CancelForm({ path }: { path: string }) {
   );
 }
 
-function ForkForm({ view, path }: { view: RunView; path: string }) {
+// forkPoint is the last event, up to the moment that is shown, at which the run was open.
+// Where the run ended, that lies before the call that ended it: it is asked anew.
+function forkPoint(view: RunView): number {
+  const at = view.at.value;
+  const ending = view.events.findIndex((env) => env.run_id === view.id && endings.has(env.type));
+  if (ending < 0 || ending >= at) return at;
+  let seq = ending; // the event before it
+  while (seq > view.first && closings.has(view.events[seq - 1].type)) seq--;
+  return seq;
+}
+
+const endings: ReadonlySet<string> = new Set(["final_answer", "error", "cancel_requested", "run_cancelled", "workflow_finished"]);
+const closings: ReadonlySet<string> = new Set(["agent_finished", "model_called", "model_call_failed"]);
+
+function ForkForm({ view }: { view: RunView }) {
   view.watch();
+  const at = forkPoint(view);
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
     const data = new FormData(event.currentTarget as HTMLFormElement);
-    const begun = await act("fork", path + "/fork", {
-      at: view.at.peek(), model: data.get("model") || undefined, instruction: data.get("instruction") || undefined,
+    const begun = await act("fork", view.id, {
+      at, model: data.get("model") || undefined, instruction: data.get("instruction") || undefined,
     });
     if (begun) {
       opened.value = null;
-      go("run", begun.run_id);
+      if (address.peek().id === view.id) go("run", begun.run_id);
     }
   };
   return (
     <form class="fork" onSubmit={submit} aria-label="Fork the run">
-      <p>A new run with the facts up to event {view.at.value}; calls already paid for are not repeated.</p>
+      <p>A new run with the facts up to event {at}{at < view.at.value ? ", before the run ended" : ""}; calls already paid for are not repeated.</p>
       <label><span>Other model</span><input name="model" placeholder="as before" autoComplete="off" /></label>
       <label><span>Added instruction</span><input name="instruction" placeholder="none" autoComplete="off" /></label>
       <button type="submit" disabled={busy.value !== ""}>Start the fork</button>

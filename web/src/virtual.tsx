@@ -11,6 +11,8 @@ interface Props {
   row: (index: number) => ComponentChildren;
   // selected is kept in view when it changes; -1 for none.
   selected: number;
+  // shown is brought into view when it changes; none where it is left out.
+  shown?: number;
   onSelect?: (index: number) => void;
   // follow keeps the end in view until the reader scrolls up.
   follow?: boolean;
@@ -95,6 +97,9 @@ export function VirtualList(p: Props) {
     if (from < view) el.scrollTop = from / ratio;
     else if (from + p.rowHeight > view + el.clientHeight - headHeight) el.scrollTop = (from + p.rowHeight - el.clientHeight + headHeight) / ratio;
   };
+  useLayoutEffect(() => {
+    if (p.shown !== undefined && p.shown >= 0) reveal(p.shown);
+  }, [p.shown]);
   useLayoutEffect(() => {
     if (p.selected >= 0) reveal(p.selected);
   }, [p.selected >= 0 && p.keyOf ? p.keyOf(p.selected) : p.selected]);

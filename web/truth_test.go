@@ -1,0 +1,137 @@
+//go:build browser
+
+package web_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/sim"
+	"github.com/convene-run/convene/web"
+)
+
+// older copies a log of one run to another log, as if it had been written that long ago.
+func older(t *testing.T, from events.Log, run events.RunSummary, ago time.Duration) *events.Memory {
+	t.Helper()
+	key := events.ThreadKey{Tenant: run.Tenant, Thread: run.Thread}
+	envs, err := from.Read(t.Context(), key, 0, 0)
+	require.NoError(t, err)
+	for i := range envs {
+		envs[i].Time = envs[i].Time.Add(-ago)
+	}
+	log := events.NewMemory()
+	epoch, err := log.Claim(t.Context(), key, "test", false)
+	require.NoError(t, err)
+	require.NoError(t, log.Append(t.Context(), key, epoch, 0, envs))
+	require.NoError(t, log.Release(t.Context(), key, epoch))
+	return log
+}
+
+// Proves R71: a run that is over is forked at a point that works, and run again; what a
+// fork counts is the time that it was driven, not that since its origin.
+func TestAfterTheEndOfARun(t *testing.T) {
+	from, origin := simulated(t, "trip", sim.Options{})
+	log := older(t, from, origin, 3*time.Hour)
+	server := serve(t, web.Config{Log: log, Runs: newSimRuns(t, log, sim.Options{})})
+	b := browse(t)
+	page := "#/runs/" + string(origin.Run)
+	over := fmt.Sprintf(`location.hash.startsWith('#/runs/') && !location.hash.startsWith(%q) && document.querySelector('.head .origin') && document.querySelector('.head .status')?.innerText.includes('completed')`, page)
+	b.open(server.url("/" + page))
+	b.push("Fork …")
+	b.wait(`document.querySelector('form.fork')?.innerText.includes(', before the run ended')`)
+	b.click("form.fork button[type=submit]")
+	b.wait(over)
+	require.Regexp(t, `^\d+:\d\d$`, b.text(".head .facts time"))
+	b.open(server.url("/" + page))
+	b.push("Run again")
+	b.wait(over)
+	require.Regexp(t, `forked from \w+ at event 1$`, b.text(".head .origin"))
+	require.Regexp(t, `^\d+:\d\d$`, b.text(".head .facts time"))
+	all, err := log.Runs(t.Context(), events.RunQuery{Tenant: events.LocalTenant})
+	require.NoError(t, err)
+	require.Len(t, all, 3)
+	b.clean()
+}
+
+// finished is a run with a document, that is over.
+func finished(t *testing.T, log events.Log, request string) *script {
+	t.Helper()
+	s := newScript(t, log)
+	s.start(request)
+	s.add(events.DocumentUpdated{Version: 1, EntryID: 1, Author: "food", Section: "a", Slot: "main", Content: "One sentence."})
+	s.fill(60)
+	s.add(events.WorkflowFinished{Status: events.StatusCompleted, CostUSD: new(float64)})
+	require.NoError(t, log.Release(t.Context(), s.key, s.epoch))
+	return s
+}
+
+// Proves R71: what is of one run does not stand on the next: the source of a sentence, a
+// form that is open; and a link to a moment opens the log there.
+func TestEachRunHasItsOwn(t *testing.T) {
+	log := events.NewMemory()
+	one, two := finished(t, log, "the first"), finished(t, log, "the second")
+	server := serve(t, web.Config{Log: log, Runs: newSimRuns(t, log, sim.Options{})})
+	b := browse(t)
+	b.open(server.url("/#/runs/" + string(one.run)))
+	b.wait(`document.querySelector('#document .s')`)
+	js[bool](b, `(document.querySelector('#document .s').focus(), true)`)
+	b.wait(`document.querySelector('.provenance').innerText.includes('entry 1')`)
+	b.push("Fork …")
+	b.wait(`document.querySelector('form.fork')`)
+	js[bool](b, fmt.Sprintf(`(location.hash = '#/runs/%s?at=40', true)`, two.run))
+	b.wait(`document.querySelector('h1').innerText === 'the second' && document.querySelector('#document .s')`)
+	require.NotContains(t, b.text(".provenance"), "entry 1")
+	require.False(t, js[bool](b, `!!document.querySelector('form.fork')`))
+	b.wait(`(() => {
+		const [box, row] = [document.querySelector('#log-rows'), document.querySelector('#log-rows-39')].map((e) => e?.getBoundingClientRect());
+		return row && row.top >= box.top && row.bottom <= box.bottom + 1;
+	})()`)
+	b.clean()
+}
+
+// Proves R71: while nobody can tell, the clock of a run stands.
+func TestClockStandsWhileDisconnected(t *testing.T) {
+	log := events.NewMemory()
+	s := newScript(t, log)
+	s.start("under way")
+	live := &said{simRuns: newSimRuns(t, log, sim.Options{})}
+	live.say("d1.1")
+	server := serve(t, web.Config{Log: log, Runs: live})
+	b := browse(t)
+	b.open(server.url("/#/runs/" + string(s.run)))
+	b.wait(`!['', '0:00'].includes(document.querySelector('.head .facts time')?.innerText ?? '')`)
+	server.stop()
+	b.wait(`document.querySelector('.notice')?.innerText.includes('Connection to the server lost')`)
+	at := b.text(".head .facts time")
+	time.Sleep(2100 * time.Millisecond) // two ticks of the page
+	require.Equal(t, at, b.text(".head .facts time"))
+}
+
+// Proves R71: a batch of which every row failed has failed: the list says so, as its page
+// and the API do, and the page says what to do.
+func TestEveryRowFailed(t *testing.T) {
+	log := events.NewMemory()
+	key := events.ThreadKey{Tenant: events.LocalTenant, Thread: "b"}
+	epoch, err := log.Claim(t.Context(), key, "test", false)
+	require.NoError(t, err)
+	figures := events.BatchFigures{Done: 2, Failed: 2}
+	require.NoError(t, log.Append(t.Context(), key, epoch, 0, []events.Envelope{
+		{Data: events.BatchStarted{Input: "rows.jsonl", Output: "out file.jsonl", Team: "trip", Rows: 2, Concurrency: 1}},
+		{Data: events.BatchEnded{BatchFigures: figures, Status: events.StatusFailed}},
+	}))
+	require.NoError(t, log.Release(t.Context(), key, epoch))
+	server := serve(t, web.Config{Log: log})
+	_, _, body := server.get(t, "/api/v1/batches/b")
+	require.Contains(t, body, `"status":"failed"`)
+	b := browse(t)
+	b.open(server.url("/#/batches"))
+	b.wait(`document.querySelector('.batches .status')?.innerText.includes('failed')`)
+	b.click(".batches a")
+	b.wait(`document.querySelector('.head .status')?.innerText.includes('failed')`)
+	require.Contains(t, b.text(".notice"), "Every row failed.")
+	b.clean()
+}
