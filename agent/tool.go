@@ -69,6 +69,7 @@ func (in Invocation) Decode(v any) error {
 
 // Result is what a tool answers to the model.
 type Result struct {
+	// Text is what the model reads, cut at the team's max_tool_result_chars.
 	Text string
 	// Failed marks an answer that tells the model what it did wrong.
 	Failed bool

@@ -9,6 +9,7 @@ import (
 
 // Output is what became of one row: one line of the output file.
 type Output struct {
+	// ID is the row's own, else its Index, which counts the rows of the input from 0.
 	ID     string        `json:"id"`
 	Index  int           `json:"index"`
 	Status events.Status `json:"status"`

@@ -1,6 +1,7 @@
 package conversation
 
 import (
+	"reflect"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -26,28 +27,17 @@ type Messages struct {
 	RingStopped   string `json:"ring_stopped,omitempty" jsonschema:"Said when agents passed the conversation on too often without a message of the user's. Defaults to: I stopped here, because the conversation was passed on many times without a question to you. {{agent}} reads your next message."`
 }
 
+// defaultsTo stands before the default of a sentence in its description, which is the only
+// place that has it.
+const defaultsTo = "Defaults to: "
+
 // WithDefaults fills in the sentences that are not set.
 func (m Messages) WithDefaults() Messages {
-	for _, text := range []struct {
-		field    *string
-		standard string
-	}{
-		{&m.Connecting, "Connecting you with {{agent}}..."},
-		{&m.Unavailable, "{{agent}} is currently unavailable. Would you like me to help you with something else, or try again later?"},
-		{&m.SecondHandoff, "You're currently in a session with {{agent}}. Would you like to finish that first?"},
-		{&m.Completed, "Returning you to the main assistant."},
-		{&m.Cancelled, "No problem! Returning you to the main assistant."},
-		{&m.Failed, "{{agent}} cannot continue. Returning you to the main assistant."},
-		{&m.ContinueLater, "Let me know if you'd like to continue with {{agent}} later."},
-		{&m.WelcomeBack, "Welcome back! Would you like to continue with {{agent}}?"},
-		{&m.Resumed, "Reconnecting you with {{agent}}..."},
-		{&m.Transition, "✓ {{phase}} complete - Starting {{next}}..."},
-		{&m.PipelineEnd, "✓ {{phase}} complete"},
-		{&m.RolledBack, "{{next}} could not take over just now. You are with {{agent}} again and nothing is lost: send a message to try once more."},
-		{&m.RingStopped, "I stopped here, because the conversation was passed on many times without a question to you. {{agent}} reads your next message."},
-	} {
-		if strings.TrimSpace(*text.field) == "" {
-			*text.field = text.standard
+	sentences := reflect.ValueOf(&m).Elem()
+	for field, sentence := range sentences.Fields() {
+		if strings.TrimSpace(sentence.String()) == "" {
+			_, standard, _ := strings.Cut(field.Tag.Get("jsonschema"), defaultsTo)
+			sentence.SetString(standard)
 		}
 	}
 	return m

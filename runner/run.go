@@ -66,28 +66,36 @@ type Result struct {
 	Status events.Status
 	// Reason says in words why the status is not "completed".
 	Reason string
-	Limit  events.Limit
+	// Limit is the one that was reached, "" if none was.
+	Limit events.Limit
 	// Failure is the last error that ended a part of the run, nil if there was none.
 	Failure *events.Error
 	// Code and Endpoint are set on a run that was parked because an endpoint could not be
 	// used: the kind of trouble, and the endpoint's address.
 	Code, Endpoint string
-	Answer         string
+	// Answer is the final answer to the user, "" while there is none.
+	Answer string
 	// Fallback is set where Answer is the document with attribution, because no model
 	// wrote one.
 	Fallback bool
 	// Data is the answer as JSON where the team has an answer_schema and it fits.
 	Data json.RawMessage
 	// Document is the document as Markdown, without authors and ids.
-	Document     string
+	Document string
+	// Tasks are the plan as it stands; MissingTasks are those that were not finished.
 	Tasks        []events.Task
 	MissingTasks []events.TaskID
-	Usage        events.Usage
+	// Usage and CostUSD are of all model calls of the run, over all resumes, failed attempts
+	// included.
+	Usage events.Usage
 	// CostUSD is nil where a model has no known price.
-	CostUSD    *float64
+	CostUSD *float64
+	// ModelCalls counts the calls that were answered.
 	ModelCalls int
-	Driven     time.Duration
-	Simulated  bool
+	// Driven is the time that the run was driven, downtime and waits for endpoints apart.
+	Driven time.Duration
+	// Simulated is set where the simulated model answered.
+	Simulated bool
 	// Replies are what was answered in a run of [Runner.Delegate], in the order asked.
 	Replies []facilitator.Reply
 }

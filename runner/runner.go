@@ -168,7 +168,9 @@ type Job struct {
 	// Model, if set, is asked instead of every model of the team.
 	Model string
 	// Solo has a single agent answer, without specialists.
-	Solo     bool
+	Solo bool
+	// Priority orders the runs that wait at a limiter. Defaults to [llm.PriorityInteractive], of
+	// a run that somebody watches.
 	Priority llm.Priority
 	// Budget, if set, is shared with other runs and applies in addition to the team's limits.
 	Budget Budget
