@@ -41,7 +41,8 @@ func (b *Batch) affordable() bool {
 		return true
 	}
 	b.mu.Lock()
-	running, done := float64(b.admitted-b.ended), float64(b.tally.report.Rows-b.tally.report.Failed)
+	// A row whose output is still being written is not in the report: it counts as under way.
+	running, done := float64(b.admitted-b.ended+b.handed-b.written), float64(b.tally.report.Rows-b.tally.report.Failed)
 	tokens, cost := float64(b.tally.report.Usage.Total()), 0.0
 	if b.tally.report.CostUSD != nil {
 		cost = *b.tally.report.CostUSD

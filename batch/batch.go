@@ -101,6 +101,7 @@ type Batch struct {
 	tally    *tally
 	admitted int // rows that were started, or found bad, in this process
 	ended    int // rows of them that ended or were parked
+	handed   int // rows of them whose output was handed over to be written
 	written  int // rows of them that have an output
 	active   map[*Row]*active
 	away     away

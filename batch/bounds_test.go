@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -98,6 +99,31 @@ func TestMaxTokens(t *testing.T) {
 	require.Greater(t, report.Usage.Total(), c.MaxTokens*8/10)
 }
 
+// Rows whose outputs are still being written have room in the budget kept for them.
+func TestASlowOutputCutsNoRowShort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := batch.Config{
+			Runner: newRunner(t, events.NewMemory(), sim.New(sim.Options{FirstToken: time.Second})), Team: parse(t, leanTeam),
+			Concurrency: 16, MaxTokens: 400_000,
+		}
+		rows := make([]batch.Row, 60)
+		for i := range rows {
+			rows[i].Request = fmt.Sprintf("Plan day %d", i)
+		}
+		b, err := batch.New(c)
+		require.NoError(t, err)
+		slow := batch.SinkFunc(func(batch.Output) error {
+			time.Sleep(300 * time.Millisecond)
+			return nil
+		})
+		report, err := b.Run(t.Context(), asGiven(rows...), slow)
+		require.NoError(t, err)
+		require.Equal(t, batch.StopBudget, report.Stop.Kind)
+		require.Equal(t, report.Rows, report.Completed)
+		require.Greater(t, report.Usage.Total(), c.MaxTokens*8/10)
+	})
+}
+
 // Too many failures stop new rows; those under way come to their end.
 func TestMaxFailures(t *testing.T) {
 	lines := requests(1000)
@@ -127,18 +153,22 @@ func TestMaxFailures(t *testing.T) {
 
 // The batch's time stops it with its runs parked; the same call continues them.
 func TestTimeoutParksTheRuns(t *testing.T) {
+	const rows = 16
 	model, baseURL := serve(t, sim.Options{FirstToken: 20 * time.Millisecond})
-	log, files := events.NewMemory(), batch.Files{Input: write(t, "in.jsonl", requests(30)...), Output: filepath.Join(t.TempDir(), "out.jsonl")}
+	log, files := events.NewMemory(), batch.Files{Input: write(t, "in.jsonl", requests(rows)...), Output: filepath.Join(t.TempDir(), "out.jsonl")}
 	c := batch.Config{Runner: priced(t, log, baseURL), Team: parse(t, leanTeam), Concurrency: 8, Timeout: 150 * time.Millisecond}
 	report, err := run(t, files, c)
+	for ; err == nil && report.Suspended == 0 && report.Left > 0; report, err = run(t, files, c) {
+		c.Timeout *= 2 // the machine was busy: no run had begun
+	}
 	require.NoError(t, err)
 	require.Equal(t, batch.StopTimeout, report.Stop.Kind)
 	require.Greater(t, report.Suspended, 0)
-	require.Equal(t, 30, report.Rows+report.Left)
+	require.Equal(t, rows, report.Rows+report.Left)
 	c.Timeout = 0
 	report, err = run(t, files, c)
 	require.NoError(t, err)
-	require.Equal(t, 30, report.Completed)
+	require.Equal(t, rows, report.Completed)
 	require.Equal(t, model.Report().Served, report.ModelCalls, "no call was made twice")
 }
 

@@ -40,7 +40,7 @@ func (w *workers) admit(ctx context.Context, rows iter.Seq2[Row, error]) error {
 			}
 			w.working.Go(func() {
 				defer w.giveSlot(nil)
-				w.outputs <- failedOutput(bad)
+				w.hand(failedOutput(bad))
 			})
 			continue
 		}
@@ -151,7 +151,7 @@ func (w *workers) work(ctx context.Context, row *Row) (ended bool) {
 	var bad *RowError
 	switch {
 	case errors.As(err, &bad):
-		w.outputs <- failedOutput(bad)
+		w.hand(failedOutput(bad))
 	case err != nil:
 		w.fail(fmt.Errorf("row %d: %w", row.Index, err))
 	case out == nil:
@@ -162,9 +162,17 @@ func (w *workers) work(ctx context.Context, row *Row) (ended bool) {
 			w.batch.outOfBudget(limit)
 		}
 	default:
-		w.outputs <- *out
+		w.hand(*out)
 	}
 	return bad != nil || out != nil
+}
+
+// hand gives an output to be written.
+func (w *workers) hand(out Output) {
+	w.batch.mu.Lock()
+	w.batch.handed++
+	w.batch.mu.Unlock()
+	w.outputs <- out
 }
 
 func (w *workers) guarded(ctx context.Context, row *Row) (out *Output, err error) {
