@@ -480,3 +480,25 @@ func TestProgramHandsOver(t *testing.T) {
 func handTo(target events.AgentID) conversation.Handoff {
 	return conversation.Handoff{Target: target, Summary: "Wants a skill", Reason: "asked for"}
 }
+
+// Proves R46 for a session: a specialist that is not part of the team any more when the next
+// message comes gives the conversation back, and the facilitator answers; nothing of the
+// history is orphaned.
+func TestSpecialistGoneFromTheTeam(t *testing.T) {
+	k := &talk{t: t, log: events.NewMemory()}
+	script := llmtest.Script(t,
+		llmtest.Agent(alphaTalks, llmtest.Calls("", step("gathering", nil)), llmtest.Says("Which skill?")),
+		llmtest.Agent(boss, llmtest.Says("Alpha has left us.")))
+	k.sayTo(script, twoTalkers(), "create skill", runner.Message{})
+	smaller := twoTalkers(func(tm *team.Team) {
+		tm.Specialists, tm.Handoff.Targets = tm.Specialists[1:], tm.Handoff.Targets[1:]
+	})
+	result := k.sayTo(script, smaller, "For alerts", runner.Message{})
+	require.Equal(t, []any{"Alpha has left us.", events.StatusCompleted}, []any{result.Answer, result.Status}, result.Reason)
+	asked := script.Requests(boss)[0].Messages
+	requireValid(t, asked)
+	require.Contains(t, strings.Join(said(asked), "\n"), "alpha is not part of the team any more.")
+	th := k.fold()
+	require.Nil(t, th.Handoffs.Active())
+	require.Equal(t, []any{conversation.StatusError, "gathering"}, []any{th.Handoffs.Sessions[0].Status, th.Handoffs.Sessions[0].Workflow.State})
+}

@@ -169,3 +169,45 @@ func TestDesk(t *testing.T) {
 	b.wait(`window.posts === 1 && document.querySelector('.waiting')?.innerText.includes('Yes, refund it')`)
 	b.clean()
 }
+
+// Proves R49 in a browser, with a runner behind it: whoever asks for a person waits in the list
+// of threads, is answered at the desk, writes on meanwhile, and is back with the agents once the
+// person has released the conversation.
+func TestDeskAnswersAndReleases(t *testing.T) {
+	log := events.NewMemory()
+	runs := newSimRuns(t, log, sim.Options{})
+	server := serve(t, web.Config{Log: log, Runs: runs})
+	c := newChat(t, server)
+	c.say("I want to speak to a human about my invoice", `"team":"support"`)
+	c.rests()
+	c.say("Is anybody there?")
+	b := browse(t)
+	b.open(server.url("/#/threads"))
+	b.wait(`document.querySelector('.threads li')?.innerText.includes('waits for a person')`)
+	b.click(".threads a")
+	b.wait(`document.querySelector('#message')?.placeholder.startsWith('Answer in the agent')`)
+	b.write("I am Joe, and it is on its way.")
+	b.shows("I am Joe, and it is on its way.")
+	b.wait(`document.querySelector('.messages').innerText.includes('Is anybody there?') && document.querySelector('#message')?.placeholder.startsWith('Answer in the agent')`)
+	require.Eventually(t, func() bool { v := c.context(); return len(v.Queued) == 0 && len(v.Inputs) == 1 }, time.Minute, 10*time.Millisecond)
+	b.write("Yes, I am.")
+	b.shows("Yes, I am.")
+	require.Eventually(t, func() bool { return len(c.context().Inputs) == 0 }, time.Minute, 10*time.Millisecond)
+	b.push("Release")
+	b.wait(`!document.querySelector('.floor')?.innerText.includes('person') && ` + atRest)
+	require.Equal(t, events.FacilitatorID, c.rests().Agent)
+	b.wait(`[...document.querySelectorAll('.messages .said')].length === ` + fmt.Sprint(len(c.talk())))
+	require.Equal(t, []string{"user", "assistant", "user", "assistant", "assistant"}, // a message that waited stands where its turn came
+		js[[]string](b, `[...document.querySelectorAll('.messages .said')].map((e) => e.classList[1])`))
+	b.clean()
+}
+
+// talk are the thread's messages without convene's own.
+func (c *chat) talk() (list []thread.Message) {
+	for _, m := range c.messages("?after=0&limit=500").Messages {
+		if m.Role != thread.RoleNotice {
+			list = append(list, m)
+		}
+	}
+	return list
+}

@@ -3,6 +3,8 @@ package web_test
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
+	"net/http"
 	"os"
 	"strings"
 	"testing"
@@ -425,6 +427,64 @@ func TestPageAndGoFoldConversationsAlike(t *testing.T) {
 	c.add(supportStarted("then tell me the date", "m10"), events.MessageRouted{MessageID: "m10", Agent: "billing", Tier: events.TierHandoff},
 		events.WorkflowFinished{Status: events.StatusFailed, Reason: "no key", CostUSD: new(float64)})
 	agree(t, log, c.key)
+}
+
+// Both folds agree after every event of any conversation: of random messages, of what is
+// queued and steers, handoffs of a program, exits, cancelled and parked runs, and what is taken
+// up again.
+func TestPageAndGoFoldAnyConversationAlike(t *testing.T) {
+	conversations, steps := 6, 8
+	if race.Enabled {
+		conversations, steps = 1, 4 // as above
+	}
+	for seed := range uint64(conversations) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			random := rand.New(rand.NewPCG(seed, 11))
+			log := events.NewMemory()
+			var runs *simRuns
+			var c *chat
+			open := func() {
+				runs = newSimRuns(t, log, sim.Options{FirstToken: time.Millisecond})
+				server := serve(t, web.Config{Log: log, Runs: runs})
+				if c == nil {
+					c = newChat(t, server)
+				}
+				c.server = server
+			}
+			open()
+			c.say("Hello", fmt.Sprintf(`"team":%q`, []string{"skill-builder", "support"}[seed%2]))
+			for range steps {
+				texts := []string{"I want to create a skill that sends Slack alerts", "My router is broken", "To #ops", "cancel", "I want to talk to a person", "Thanks"}
+				text := texts[random.IntN(len(texts))]
+				post := func(method, rest, body string) { c.server.do(t, method, c.path(rest), body) } // or it is refused
+				switch random.IntN(8) {
+				case 0:
+					post(http.MethodPost, "/messages", message(text, `"delivery":"steer"`))
+				case 1:
+					post(http.MethodPost, "/messages", message(text, `"delivery":"answer"`))
+				case 2:
+					post(http.MethodDelete, "/handoff", "")
+				case 3:
+					target := []string{"skill_builder", "handler", "human"}[random.IntN(3)]
+					post(http.MethodPost, "/handoff", fmt.Sprintf(`{"target":%q,"reason":"asked for","summary":"Wants something"}`, target))
+				case 4:
+					for _, run := range runs.runner.Runs() {
+						_ = runs.runner.Cancel(t.Context(), "", run.ID(), "enough")
+					}
+				case 5:
+					runs.stop()
+					open()
+				default:
+					post(http.MethodPost, "/messages", message(text))
+				}
+				if random.IntN(3) > 0 {
+					runs.wait()
+				}
+			}
+			runs.stop()
+			agree(t, log, events.ThreadKey{Tenant: events.LocalTenant, Thread: c.thread})
+		})
+	}
 }
 
 // Proves R74: both folds count the time that a run was driven alike: not the night

@@ -263,11 +263,13 @@ func TestServeTakesUpWhatAKilledProcessLeft(t *testing.T) {
 		var all string
 		require.Eventually(t, func() bool {
 			all = s.ask(t, http.MethodGet, "/api/v1/threads/"+thread+"/messages", "")
-			rest, found := all, true
+			rest := all
 			for _, text := range texts {
-				if _, rest, found = strings.Cut(rest, text); !found {
+				_, behind, found := strings.Cut(rest, text)
+				if !found {
 					return false
 				}
+				rest = behind
 			}
 			return true
 		}, time.Minute, 50*time.Millisecond, "%s", &all)

@@ -106,7 +106,7 @@ export class Talk {
         break;
       }
       case "workflow_finished":
-        if (!thread.run(env.run_id)?.answer) this.push({ ...this.base(env), role: "notice", content: unanswered(env.data) });
+        if (!thread.run(env.run_id)?.answer && !thread.run(env.run_id)?.started.synthetic) this.push({ ...this.base(env), role: "notice", content: unanswered(env.data) });
         break;
       default:
         this.notice(env);
@@ -119,6 +119,7 @@ export class Talk {
   private notice(env: Envelope): void {
     switch (env.type) {
       case "handoff_accepted":
+      case "handoff_rejected":
       case "handoff_returned":
       case "handoff_resumed":
       case "phase_changed":

@@ -1187,7 +1187,7 @@ var fold = (() => {
           break;
         }
         case "workflow_finished":
-          if (!thread.run(env.run_id)?.answer) this.push({ ...this.base(env), role: "notice", content: unanswered(env.data) });
+          if (!thread.run(env.run_id)?.answer && !thread.run(env.run_id)?.started.synthetic) this.push({ ...this.base(env), role: "notice", content: unanswered(env.data) });
           break;
         default:
           this.notice(env);
@@ -1199,6 +1199,7 @@ var fold = (() => {
     notice(env) {
       switch (env.type) {
         case "handoff_accepted":
+        case "handoff_rejected":
         case "handoff_returned":
         case "handoff_resumed":
         case "phase_changed":
