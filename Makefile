@@ -90,6 +90,10 @@ soak: ## what takes minutes: kill -9 at KILLS random moments, flipped bits, the 
 	CONVENE_SOAK=1 $(GO) test -count=1 -v -run '^TestMemoryIsFlat$$' -timeout 60m ./batch
 	CONVENE_SOAK=1 $(GO) test -count=1 -v -run '^TestFlippedBits$$' -timeout 30m ./events/sqlite
 
+.PHONY: soak-conversation
+soak-conversation: ## 1,000 random handoffs in one thread, by two processes that die 50 times
+	CONVENE_HANDOFFS=1000 CONVENE_RESTARTS=50 $(GO) test -count=1 -v -run '^TestHandoffsAndRestarts$$' -timeout 60m ./runner
+
 .PHONY: examples
 examples: ## build and test the modules that embed convene
 	cd examples/embedding && $(GO) vet ./... && $(GO) test ./...
