@@ -27,6 +27,9 @@ type Conversation struct {
 	finish        events.FinishReason
 	doors         map[string]events.API
 	summary       string
+	// heard is what the user said to a specialist that has the conversation, since it was heard
+	// last: a summary does not take its place.
+	heard []events.Message
 	// earlier are the exchanges of earlier runs, until they are compacted.
 	earlier []*exchange
 	digest  Digest
@@ -253,6 +256,10 @@ func (c *Conversation) Missed(n int) []string {
 // unread is what people said that the agent may not have read.
 func (c *Conversation) unread() []events.Message { return slices.Concat(c.missed, c.held, c.fresh) }
 
+// Heard counts the messages that a summary of the history leaves: what the user said last to
+// a specialist that has the conversation.
+func (c *Conversation) Heard() int { return len(c.heard) }
+
 // Digest is how far a history is summarized that takes several calls.
 type Digest struct {
 	// Steps counts those calls. Summary is what they made of the first Covered bytes of
@@ -276,6 +283,6 @@ func (c *Conversation) compact(e events.HistoryCompacted) error {
 		c.digest = Digest{Steps: c.digest.Steps + 1, Covered: e.CoveredBytes, Summary: e.Summary}
 		return nil
 	}
-	c.earlier, c.messages, c.summary, c.digest = nil, nil, e.Summary, Digest{}
+	c.earlier, c.messages, c.summary, c.digest = nil, slices.Clone(c.heard), e.Summary, Digest{}
 	return nil
 }

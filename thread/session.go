@@ -188,6 +188,11 @@ func (r *Run) notedBefore() []string {
 	return nil
 }
 
+// maxHeardBytes bounds what a specialist reads of the user's newest message in its own words
+// once its history was summarized. A longer message is summarized with the rest: it may be
+// what does not fit into the window.
+const maxHeardBytes = 16 << 10
+
 // hear takes in what the user says to a specialist. A turn that an earlier run left open is
 // closed: nobody goes on with it.
 func (c *Conversation) hear(texts []string) {
@@ -198,8 +203,15 @@ func (c *Conversation) hear(texts []string) {
 		c.messages = c.left()
 		c.turn, c.held = nil, nil
 	}
+	c.heard = nil
+	size := 0
 	for _, text := range texts {
-		c.messages = append(slices.Clip(c.messages), events.Message{Role: events.RoleUser, Content: text})
+		c.heard = append(c.heard, events.Message{Role: events.RoleUser, Content: text})
+		size += len(text)
+	}
+	c.messages = slices.Concat(c.messages, c.heard)
+	if size > maxHeardBytes {
+		c.heard = nil
 	}
 	c.empty = 0
 	if c.nudges == nil {

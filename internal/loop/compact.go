@@ -27,7 +27,7 @@ const compactPrompt = "Summarize the work above for yourself: what was asked, wh
 // mustCompact reports whether the request is over the model's window, as far as we
 // know, and has a history that can be made shorter.
 func (l *Loop) mustCompact(req llm.Request) bool {
-	if len(req.Messages) <= len(l.opening)+1 {
+	if !l.compactable {
 		return false
 	}
 	if l.outgrown == req.Call {
@@ -40,10 +40,7 @@ func (l *Loop) mustCompact(req llm.Request) bool {
 // compact summarizes the history, or as much of it as fits into one call: what follows is
 // left to the next one, which is given the summary so far. Nothing is left out unseen.
 func (l *Loop) compact(ctx context.Context, req llm.Request, wrapUp bool) error {
-	window := l.Spec.WindowTokens
-	if window == 0 {
-		window = assumedWindowTokens
-	}
+	window := l.compactingWindow(req)
 	var digest thread.Digest
 	if err := l.Journal.Do(func(tx *thread.Tx) { digest = tx.Run.Conversation(l.ID).Digest() }); err != nil {
 		return err
@@ -93,6 +90,24 @@ func (l *Loop) compact(ctx context.Context, req llm.Request, wrapUp bool) error 
 		tx.Emit(l.Spec.ID, l.ID, fact)
 	})
 }
+
+// compactingWindow is the window that a summary is asked for in. Where the endpoint refused the
+// request, what is said of its window is wrong: it is close below what was refused.
+func (l *Loop) compactingWindow(req llm.Request) int {
+	window := l.Spec.WindowTokens
+	if window == 0 {
+		return assumedWindowTokens
+	}
+	if l.outgrown == req.Call {
+		refused := int(llm.EstimateUsage(&req, nil).InputTokens)
+		window = min(window, max(assumedWindowTokens, refused/refusedShare))
+	}
+	return window
+}
+
+// refusedShare leaves room for a request that was refused long after the window was full, as
+// by a fallback with a smaller one.
+const refusedShare = 4
 
 // compactID is the id of a call that summarizes before a turn; the first has no number.
 func compactID(turn events.ModelCallID, steps int) events.ModelCallID {

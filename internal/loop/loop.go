@@ -39,6 +39,9 @@ type Loop struct {
 	last *events.Usage
 	// outgrown is the turn whose request was refused as too long.
 	outgrown events.ModelCallID
+	// compactable is set where the newest request has more of a history than a summary would
+	// leave.
+	compactable bool
 	// said is how much people had said when the newest request was built.
 	said int
 	// restAsked is the newest turn whose rest this process has asked for.
@@ -177,6 +180,7 @@ func (l *Loop) request(run *thread.Run, conv *thread.Conversation) llm.Request {
 		messages = append(messages, thread.SummaryMessage(summary))
 	}
 	messages = append(messages, history...)
+	l.compactable = len(messages) > len(l.opening)+1+conv.Heard()
 	return l.Spec.tuned(llm.Request{
 		Messages: messages, Tools: l.Spec.Tools.Specs(), MaxOutputTokens: l.Spec.MaxOutputTokens, CacheKey: l.Spec.CacheKey,
 		Doors: conv.Doors(), Run: l.Run, Call: conv.NextTurn(), Priority: l.Priority,
