@@ -14,6 +14,10 @@ help: ## list the targets
 build: ## build the binary into bin/
 	$(GO) build -o bin/convene ./cmd/convene
 
+.PHONY: release
+release: ## archives for Linux, macOS and Windows in dist/, the same for everyone; no network
+	GOPROXY=off $(GO) run ./internal/release dist
+
 .PHONY: test
 test: ## run the tests
 	$(GO) test ./...

@@ -108,6 +108,9 @@ be resumed, shown and replayed.`,
 	a.addAPIFlag(root)
 	root.SetHelpCommand(newHelpCommand(root))
 	root.InitDefaultCompletionCmd()
+	if addManCommand != nil {
+		addManCommand(root)
+	}
 	inOurWords(root)
 	if completion, _, err := root.Find([]string{"completion"}); err == nil {
 		completion.Args, completion.RunE = unknownCommand, func(c *cobra.Command, _ []string) error { return c.Help() }
@@ -115,3 +118,6 @@ be resumed, shown and replayed.`,
 	}
 	return root
 }
+
+// addManCommand adds the command that writes the man pages, in the build that has it.
+var addManCommand func(root *cobra.Command)

@@ -190,7 +190,7 @@ func TestNothingConfigured(t *testing.T) {
 		{[]string{"AZURE_OPENAI_API_KEY", "k"}, "", "azure/x", []string{"AZURE_OPENAI_ENDPOINT is not set"}, ""},
 		{[]string{"OPENAI_API_KEY", "k"}, "", "antropic/claude", []string{`provider "antropic"`, "anthropic"}, ""},
 		{[]string{"OPENAI_API_KEY", "k"}, "", "anthropic", []string{"names a provider alone", "anthropic/claude-sonnet-5"}, ""},
-		{[]string{"ANTHROPIC_API_KEY", "k"}, "", "anthropic/", []string{"needs a model"}, ""},
+		{[]string{"ANTHROPIC_API_KEY", "k"}, "", "anthropic/", []string{"names a provider alone", "--model anthropic/"}, ""},
 		{nil, "localhost:8080", "m", []string{"--base-url is no address"}, ""},
 		{[]string{"OPENAI_BASE_URL", "ftp://x"}, "", "m", []string{"OPENAI_BASE_URL is no address"}, ""},
 		{[]string{"OPENAI_API_KEY", "se\ncret"}, "", "m", []string{"OPENAI_API_KEY holds characters"}, "cret"},
