@@ -106,6 +106,7 @@ be resumed, shown and replayed.`,
 		newStoreCommand(a), newTeamCommand(a), newModelsCommand(a), newConfigCommand(a), newDoctorCommand(a), unconfigured(newSimCommand(a)), unconfigured(newVersionCommand(a)),
 	)
 	a.addAPIFlag(root)
+	a.addCompletions(root)
 	root.SetHelpCommand(newHelpCommand(root))
 	root.InitDefaultCompletionCmd()
 	if addManCommand != nil {

@@ -104,7 +104,6 @@ their runs; a second ^C exits at once. Either way the same command continues the
 	flags.BoolVar(&f.files.RetryDegraded, "retry-degraded", false, "retry degraded rows, each from where it ended")
 	flags.BoolVar(&f.files.Fresh, "fresh", false, "start over: discard what this batch has written to OUT")
 	flags.BoolVar(&f.json, "json", false, "write progress and the report as JSON lines to stderr")
-	_ = c.RegisterFlagCompletionFunc("team", cobra.FixedCompletions(team.BuiltinNames(), cobra.ShellCompDirectiveDefault)) // fails only for a flag that is not there
 	return c
 }
 

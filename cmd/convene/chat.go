@@ -71,7 +71,6 @@ input did not have, 6 parked: an endpoint was unavailable, 130 interrupted.`,
 	f.maxWait.register(flags, runner.DefaultMaxWait.String())
 	a.flags.limits.register(flags)
 	c.MarkFlagsMutuallyExclusive("thread", "continue")
-	_ = c.RegisterFlagCompletionFunc("team", cobra.FixedCompletions(team.BuiltinNames(), cobra.ShellCompDirectiveDefault)) // fails only for a flag that is not there
 	_ = c.RegisterFlagCompletionFunc("as", cobra.FixedCompletions([]string{"user", "human"}, cobra.ShellCompDirectiveNoFileComp))
 	return c
 }

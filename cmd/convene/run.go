@@ -74,7 +74,6 @@ run; a second ^C stops at once. Either way convene resume continues it.`,
 	flags.Int64Var(&f.limits.tokens, "max-tokens", 0, "maximum input and output tokens (default: the team's)")
 	flags.Float64Var(&f.limits.costUSD, "max-cost", 0, "maximum cost in US dollars (default: the team's)")
 	flags.DurationVar(&f.limits.time, "timeout", 0, "time limit, such as 10m (default: the team's)")
-	_ = c.RegisterFlagCompletionFunc("team", cobra.FixedCompletions(team.BuiltinNames(), cobra.ShellCompDirectiveDefault)) // fails only for a flag that is not there
 	return c
 }
 
