@@ -28,6 +28,8 @@ func (s *Server) registerAPI(mux *http.ServeMux) {
 	for _, register := range []func(huma.API){s.registerReading, s.registerSteering, s.registerThreads, s.registerMessages, s.registerBatches} {
 		register(api)
 	}
+	s.describeAccess(api.OpenAPI())
+	describeStatuses(api.OpenAPI().Components.Schemas.Map())
 }
 
 type listInput struct {

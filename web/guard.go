@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -19,7 +20,9 @@ import (
 // of ours or from no page at all, and know the token if there is one.
 type guard struct {
 	hosts map[string]bool
-	token string
+	// address is one of them that works from a browser.
+	address string
+	token   string
 
 	mu sync.Mutex // guards codes and sessions
 	// codes are the one-time codes of login links, with their end.
@@ -43,18 +46,22 @@ func newGuard(config Config) (*guard, error) {
 	if err != nil {
 		return nil, fmt.Errorf("address %q: %w. Give host:port, such as 127.0.0.1:8484", config.Address, err)
 	}
-	loopback := host == "localhost"
+	loopback, everywhere := host == "localhost", host == ""
 	if ip, err := netip.ParseAddr(host); err == nil {
-		loopback = ip.IsLoopback()
+		loopback, everywhere = ip.IsLoopback(), ip.IsUnspecified()
 	}
 	if !loopback && config.Token == "" {
 		return nil, fmt.Errorf("address %s can be reached by others: convene serve does that, with a token in --token-file FILE; or listen on 127.0.0.1", config.Address)
 	}
 	g := &guard{hosts: map[string]bool{}, token: config.Token, codes: map[string]time.Time{}, sessions: map[[sha256.Size]byte]bool{}}
 	names := []string{host}
-	if loopback {
-		names = []string{"127.0.0.1", "localhost", "::1", host}
+	switch {
+	case loopback:
+		names = []string{host, "127.0.0.1", "localhost", "::1"}
+	case everywhere:
+		names = append(ownAddresses(), "127.0.0.1", "localhost", "::1", host)
 	}
+	g.address = net.JoinHostPort(names[0], port)
 	for _, name := range names {
 		g.hosts[net.JoinHostPort(name, port)] = true
 	}
@@ -67,11 +74,29 @@ func newGuard(config Config) (*guard, error) {
 	return g, nil
 }
 
+// ownAddresses are those that others reach this machine at, IPv4 first. They are safe to
+// answer to: a page of others can have a name of its own lead here, but no number.
+func ownAddresses() (names []string) {
+	addresses, _ := net.InterfaceAddrs() // without them there is still the loopback
+	for _, address := range addresses {
+		network, ok := address.(*net.IPNet)
+		switch {
+		case !ok || !network.IP.IsGlobalUnicast():
+		case network.IP.To4() != nil:
+			names = slices.Insert(names, 0, network.IP.String())
+		default:
+			names = append(names, network.IP.String())
+		}
+	}
+	return names
+}
+
 // protect answers what may not come in, and sets the headers that every answer has.
 func (g *guard) protect(s *Server, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()
 		header.Set("X-Content-Type-Options", "nosniff")
+		header.Set("Cache-Control", "no-store") // but for what the page is made of
 		header.Set("Referrer-Policy", "no-referrer")
 		header.Set("Cross-Origin-Opener-Policy", "same-origin")
 		header.Set("Cross-Origin-Resource-Policy", "same-origin")
@@ -183,7 +208,7 @@ func (s *Server) serveLogin(w http.ResponseWriter, r *http.Request) {
 // LoginURL gives a link for a browser: where a token is needed one that works once,
 // for ten minutes.
 func (s *Server) LoginURL() (string, error) {
-	base := "http://" + s.config.Address
+	base := "http://" + s.guard.address
 	if s.config.Token == "" {
 		return base + "/", nil
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/gorilla/websocket"
 
@@ -73,7 +74,13 @@ func readSocket(conn *websocket.Conn) {
 		return
 	}
 	for {
-		if _, _, err := conn.NextReader(); err != nil {
+		kind, message, err := conn.ReadMessage()
+		if err != nil {
+			return
+		}
+		if kind == websocket.TextMessage && !utf8.Valid(message) {
+			bye := websocket.FormatCloseMessage(websocket.CloseInvalidFramePayloadData, "the message is not UTF-8")
+			_ = conn.WriteControl(websocket.CloseMessage, bye, time.Now().Add(time.Second)) // it may be gone already
 			return
 		}
 	}
