@@ -17,6 +17,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -208,4 +209,16 @@ func (c *counter) counts() (distinct, again int) {
 		again += n - 1
 	}
 	return distinct, again
+}
+
+// all waits until so many distinct calls were served, and gives how many were made again. A
+// call counts once its handler has returned, which may be after its reply was read.
+func (c *counter) all(t testing.TB, calls int) (again int) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		var served int
+		served, again = c.counts()
+		return served == calls
+	}, time.Minute, 5*time.Millisecond)
+	return again
 }
