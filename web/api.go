@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -36,6 +37,11 @@ type listInput struct {
 	Search string          `query:"search" maxLength:"200" doc:"Matched against request and answer, without regard to case."`
 	Status []events.Status `query:"status" enum:"queued,running,suspended,awaiting_input,completed,degraded,failed,cancelled" doc:"Only runs with these statuses, separated by commas."`
 	Thread events.ThreadID `query:"thread_id" doc:"Only runs of this thread."`
+	Team   string          `query:"team" maxLength:"200" doc:"Only runs of the team with this name."`
+	Model  string          `query:"model" maxLength:"200" doc:"Only runs with a model whose name contains this."`
+	Own    bool            `query:"own" doc:"Without the runs of batches' rows."`
+	Batch  events.BatchID  `query:"batch" maxLength:"200" doc:"Only runs of this batch's rows."`
+	Since  time.Time       `query:"since" doc:"Only runs that started then or later; rows of a batch started when it did."`
 	Before events.RunID    `query:"before" doc:"Only runs that started before this one: the last of the page before."`
 	Limit  int             `query:"limit" minimum:"1" maximum:"500" default:"50" doc:"Runs at most."`
 }
@@ -106,9 +112,14 @@ func (s *Server) registerReading(api huma.API) {
 }
 
 func (s *Server) listRuns(ctx context.Context, in *listInput) (*listOutput, error) {
-	runs, err := s.config.Log.Runs(ctx, events.RunQuery{
+	query := events.RunQuery{
 		Tenant: s.config.Tenant, Thread: in.Thread, Status: in.Status, Search: in.Search, Before: in.Before, Limit: in.Limit,
-	})
+		Team: in.Team, Model: in.Model, Own: in.Own, Batch: in.Batch,
+	}
+	if !in.Since.IsZero() {
+		query.After = firstID(in.Since)
+	}
+	runs, err := s.config.Log.Runs(ctx, query)
 	if err != nil {
 		return nil, s.apiError(err)
 	}
@@ -120,6 +131,13 @@ func (s *Server) listRuns(ctx context.Context, in *listInput) (*listOutput, erro
 		}
 	}
 	return out, nil
+}
+
+// firstID is below the ids of all runs that started at a time or later: they begin with the
+// milliseconds since 1970 in 48 bits (RFC 9562, UUIDv7).
+func firstID(at time.Time) events.RunID {
+	ms := fmt.Sprintf("%012x", max(0, at.UnixMilli()))
+	return events.RunID(ms[:8] + "-" + ms[8:12])
 }
 
 func (s *Server) view(ctx context.Context, idOrPrefix string) (RunView, error) {

@@ -229,6 +229,9 @@ func TestFollowABatch(t *testing.T) {
 	require.LessOrEqual(t, js[float64](b, `document.documentElement.scrollWidth`), 760.0, "nothing scrolls sideways on half a screen")
 	b.size(1440, 900, false)
 	b.press("g")
+	b.wait(`document.querySelector('.runs .parts')`) // one line of all its rows
+	require.Zero(t, js[int](b, `document.querySelectorAll('.runs .of').length`))
+	js[bool](b, `(location.hash = '#/?rows=1', true)`)
 	b.wait(`document.querySelector('.runs .of')?.innerText.includes('row q-')`)
 	require.Less(t, js[float64](b, `document.querySelector('.runs .of').getBoundingClientRect().height`), 40.0, "which row of which batch is one line, the link in it")
 	b.clean()

@@ -39,6 +39,10 @@ const (
 	maxLoginCodes = 100
 	// maxSessions bounds the cookies in use; at the bound the old ones end.
 	maxSessions = 10_000
+	// loginAddress is where a browser is let in: by a link that works once, or the token.
+	loginAddress = "/login"
+	// maxLoginBytes bounds the form with the token.
+	maxLoginBytes = 4 << 10
 )
 
 func newGuard(config Config) (*guard, error) {
@@ -118,7 +122,7 @@ func (g *guard) check(r *http.Request) error {
 	if origin := r.Header.Get("Origin"); origin != "" && !g.ours(origin) {
 		return refuse(http.StatusForbidden, "requests from pages of %.200q are not accepted", origin)
 	}
-	if g.token != "" && r.URL.Path != "/login" && !g.known(r) {
+	if g.token != "" && r.URL.Path != loginAddress && !g.known(r) {
 		return errNotAuthorized
 	}
 	return nil
@@ -132,8 +136,7 @@ func (g *guard) ours(origin string) bool {
 
 func (g *guard) known(r *http.Request) bool {
 	if given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
-		a, b := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(g.token))
-		return subtle.ConstantTimeCompare(a[:], b[:]) == 1
+		return g.isToken(given)
 	}
 	cookie, err := r.Cookie(cookieName)
 	if err != nil {
@@ -142,6 +145,12 @@ func (g *guard) known(r *http.Request) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.sessions[sha256.Sum256([]byte(cookie.Value))]
+}
+
+// isToken compares in a time that tells nothing of the token.
+func (g *guard) isToken(given string) bool {
+	a, b := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(g.token))
+	return subtle.ConstantTimeCompare(a[:], b[:]) == 1
 }
 
 // errManyLinks is for one login link too many.
@@ -162,7 +171,7 @@ func (g *guard) loginPath() (string, error) {
 	}
 	code := rand.Text()
 	g.codes[code] = now.Add(loginCodeLife)
-	return "/login?code=" + code, nil
+	return loginAddress + "?code=" + code, nil
 }
 
 // errNotAuthorized gives no hint.
@@ -177,21 +186,43 @@ func (g *guard) login(code string) (session string, err error) {
 	if !known || time.Now().After(end) {
 		return "", errNotAuthorized
 	}
+	return g.open(), nil
+}
+
+// open begins a session and gives its secret; g.mu is held.
+func (g *guard) open() string {
 	if len(g.sessions) >= maxSessions {
 		clear(g.sessions)
 	}
-	session = rand.Text()
+	session := rand.Text()
 	g.sessions[sha256.Sum256([]byte(session))] = true
-	return session, nil
+	return session
 }
 
-// serveLogin answers GET /login?code=… with a cookie.
+// loginByToken trades the token for the secret of a session.
+func (g *guard) loginByToken(token string) (session string, err error) {
+	if !g.isToken(token) {
+		return "", errNotAuthorized
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.open(), nil
+}
+
+// serveLogin answers GET /login?code=…, or the form with the token, with a cookie.
 func (s *Server) serveLogin(w http.ResponseWriter, r *http.Request) {
 	if s.guard.token == "" {
 		http.Redirect(w, r, "/", http.StatusSeeOther)
 		return
 	}
-	session, err := s.guard.login(r.URL.Query().Get("code"))
+	var session string
+	var err error
+	if r.Method == http.MethodPost {
+		r.Body = http.MaxBytesReader(w, r.Body, maxLoginBytes)
+		session, err = s.guard.loginByToken(r.PostFormValue("token"))
+	} else {
+		session, err = s.guard.login(r.URL.Query().Get("code"))
+	}
 	if err != nil {
 		s.problem(w, r, err)
 		return

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -36,6 +37,10 @@ func (s *Server) problem(w http.ResponseWriter, r *http.Request, err error) {
 	status, detail := statusOf(err)
 	if status >= http.StatusInternalServerError {
 		s.config.Logger.Error().Err(err).Str("path", r.URL.Path).Msg("request failed")
+	}
+	if wantsPage(r) && !strings.HasPrefix(r.URL.Path, "/api/") {
+		errorPage(w, status, detail)
+		return
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	if status == http.StatusUnauthorized {

@@ -123,7 +123,8 @@ func (s *Server) routes() http.Handler {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		_, _ = w.Write([]byte("ok\n")) // a caller who is gone needs no answer
 	})
-	mux.HandleFunc("GET /login", s.serveLogin)
+	mux.HandleFunc("GET "+loginAddress, s.serveLogin)
+	mux.HandleFunc("POST "+loginAddress, s.serveLogin)
 	mux.Handle("GET /metrics", s.metrics.handler())
 	mux.HandleFunc("GET /ws", s.serveSocket)
 	mux.HandleFunc("GET /api/v1/threads/{thread_id}/events", s.serveStream)

@@ -19,6 +19,12 @@ export function listPath(name: string, before: string, limit: number): string {
   const q = new URLSearchParams({ limit: String(limit) });
   if (params.get("q")) q.set("search", params.get("q")!);
   if (params.get("status")) q.set("status", params.get("status")!);
+  if (name === "runs") {
+    for (const narrow of ["team", "model"]) if (params.get(narrow)) q.set(narrow, params.get(narrow)!);
+    if (!params.get("rows")) q.set("own", "true");
+    const hours = parseInt(params.get("hours") ?? "", 10);
+    if (hours > 0) q.set("since", new Date(Math.floor(Date.now() / 60_000 - hours * 60) * 60_000).toISOString());
+  }
   if (name === "threads" && params.get("waiting")) q.set("waiting", params.get("waiting")!);
   if (before) q.set(name === "threads" ? "cursor" : "before", before);
   return `/api/v1/${name}?${q.toString()}`;

@@ -1,6 +1,10 @@
 // Calls of the server's API. A refusal is an error with the server's own words.
 
+import { signal } from "@preact/signals";
 import { get } from "./ahead";
+
+// signedOut is set once the server no longer knows this browser.
+export const signedOut = signal(false);
 
 export class Problem extends Error {
   constructor(readonly status: number, message: string) {
@@ -22,6 +26,7 @@ export async function deleteJSON<T>(path: string): Promise<T> {
 
 async function answer<T>(response: Response): Promise<T> {
   const body = (await response.json().catch(() => null)) as (T & { detail?: string }) | null;
+  if (response.status === 401) signedOut.value = true;
   if (!response.ok || body === null) throw new Problem(response.status, body?.detail ?? `The server answered ${response.status}`);
   return body;
 }

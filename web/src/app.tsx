@@ -4,7 +4,7 @@ import { onePath } from "./ahead";
 import { effect, signal } from "@preact/signals";
 import { render } from "preact";
 import { address, go, land, link, type Place } from "./address";
-import { getJSON, Problem } from "./api";
+import { getJSON, Problem, signedOut } from "./api";
 import { batches, BatchesPage } from "./batchespage";
 import { Help, helpOpen, onKey } from "./keys";
 import { loadRuns, runsThere, RunsPage } from "./runspage";
@@ -138,6 +138,7 @@ function Header() {
         </nav>
       )}
       <span class="fill" />
+      {signedOut.value && <a href="/login">Signed out: sign in again</a>}
       <button type="button" class="plain" onClick={() => (helpOpen.value = true)} title="Keys" aria-keyshortcuts="?"><kbd>?</kbd> <span class="word">keys</span></button>
       <button type="button" class="plain theme" onClick={cycleTheme} aria-label={"Colours: " + theme.value}>{themes[theme.value]} <span class="word">{theme.value}</span></button>
     </header>

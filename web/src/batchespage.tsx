@@ -42,7 +42,7 @@ function Table() {
   );
 }
 
-function Row({ s }: { s: Held }) {
+export function Row({ s }: { s: Held }) {
   const is = heldStatus(s, s.interrupted === true);
   const going = s.status === "running" && !s.interrupted;
   const since = Date.now() - Date.parse(s.updated_at);

@@ -2,6 +2,7 @@
 // again as long as somebody looks.
 
 import { signal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { param, setParams } from "./address";
 import { listPath, pageSize } from "./ahead";
@@ -60,7 +61,7 @@ export class Listing<T> {
   };
 
   private narrowed(): string {
-    return ["q", "status", "waiting"].map(param).join("\u0000");
+    return ["q", "status", "waiting", "team", "model", "rows", "hours"].map(param).join("\u0000");
   }
 
   private fresh(): boolean {
@@ -102,11 +103,12 @@ export function useRoom(rows: number): number {
 
 // Filters are the search and the status that a list is narrowed to, kept in the
 // address.
-export function Filters({ what, names = Object.keys(statuses) }: { what: string; names?: string[] }) {
+export function Filters({ what, names = Object.keys(statuses), children }: { what: string; names?: string[]; children?: ComponentChildren }) {
   return (
     <div class="filters">
       <Search what={what} />
       <StatusFilter names={names} />
+      {children}
     </div>
   );
 }

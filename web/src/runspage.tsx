@@ -2,10 +2,12 @@
 
 import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { address, go, param, runLink } from "./address";
+import { address, go, param, runLink, setParams } from "./address";
 import { postJSON } from "./api";
 import { ago, duration, exact, line, money, plural, tokens } from "./format";
 import { type HeldRun, heldStatus, over, parked } from "./states";
+import { batches, Row as BatchLine } from "./batchespage";
+import type { Held } from "./batchview";
 import { Filters, Listing, useRoom } from "./listing";
 import { BatchOf, StatusMark } from "./parts";
 import { askServer, server, type Team } from "./serverinfo";
@@ -15,16 +17,19 @@ const runs = new Listing<HeldRun>("runs", (run) => run.run_id, (run) => !over(ru
 // loadRuns asks for all that the page shows.
 export function loadRuns(): void {
   void runs.load();
+  void batches.load();
   askServer();
 }
 
 // runsThere says that the list can be read, and nothing will come above it.
 export function runsThere(): boolean {
-  return runs.trouble.value !== "" || (runs.items.value !== null && server.value !== null);
+  const both = runs.items.value !== null && (batches.items.value !== null || batches.trouble.value !== "");
+  return runs.trouble.value !== "" || (both && server.value !== null);
 }
 
 export function RunsPage() {
   runs.use();
+  batches.use();
   useEffect(() => {
     if (!server.peek()) askServer();
     document.title = "Runs · convene";
@@ -33,24 +38,82 @@ export function RunsPage() {
     <main id="main" tabIndex={-1} class="list">
       <h1>Runs</h1>
       {server.value?.can_start && <StartForm teams={server.value.teams} />}
-      <Filters what="Search requests and answers" />
+      <Filters what="Search requests and answers">
+        <Choice name="team" label="Team" all="all" options={(server.value?.teams ?? []).map((team) => [team.name, team.name])} />
+        <label><span>Model</span><input class="model" type="search" value={param("model")} placeholder="any" maxLength={200} onInput={(e) => setParams({ model: e.currentTarget.value })} /></label>
+        <Choice name="hours" label="Started" all="at any time" options={[["1", "in the last hour"], ["24", "in the last day"], ["168", "in the last week"], ["720", "in the last 30 days"]]} />
+        <Choice name="rows" label="Batches" all="one line each" options={[["1", "every row"]]} />
+      </Filters>
       {runs.trouble.value && <p class="trouble" role="status">{runs.trouble.value}</p>}
       <Table />
     </main>
   );
 }
 
+// Choice narrows the list by a part of the address.
+function Choice({ name, label, all, options }: { name: string; label: string; all: string; options: [string, string][] }) {
+  return (
+    <label>
+      <span>{label}</span>
+      <select value={param(name)} onChange={(e) => setParams({ [name]: e.currentTarget.value })}>
+        <option value="">{all}</option>
+        {options.map(([value, word]) => <option key={value} value={value}>{word}</option>)}
+      </select>
+    </label>
+  );
+}
+
+// narrowings are the parts of the address that leave runs out.
+const narrowings = ["q", "status", "team", "model", "hours"];
+
+// Line is a run, or a batch in the place of its rows.
+type Line = { at: number; run: HeldRun } | { at: number; batch: Held };
+
+// lines are the runs with the batches between them, newest first: those batches that
+// started within the time of the runs that are loaded.
+function lines(list: HeldRun[]): Line[] {
+  const all: Line[] = list.map((run) => ({ at: Date.parse(run.started_at), run }));
+  if (param("rows") || narrowings.some((name) => param(name))) return all;
+  const oldest = runs.more.value && all.length > 0 ? all[all.length - 1].at : -Infinity;
+  for (const batch of batches.items.value ?? []) {
+    const at = Date.parse(batch.started_at);
+    if (at >= oldest) all.push({ at, batch });
+  }
+  return all.sort((a, b) => b.at - a.at);
+}
+
+// Totals tell what the runs and batches that are shown come to.
+function Totals({ all }: { all: Line[] }) {
+  let used = 0;
+  let usd: number | null = 0;
+  let going = 0;
+  let rows = 0;
+  for (const one of all) {
+    const of = "run" in one ? one.run : one.batch;
+    used += "run" in one ? one.run.usage.input_tokens + one.run.usage.output_tokens : one.batch.tokens;
+    usd = usd === null || of.cost_usd === null ? null : usd + of.cost_usd;
+    if (of.status === "running" && !of.interrupted) going++;
+    if ("batch" in one) rows++;
+  }
+  const parts = [plural(all.length - rows, "run"), rows ? plural(rows, "batch", "batches") : "", going ? `${going} running` : "", tokens(used), money(usd)];
+  return <p class="list-totals num">{runs.more.value ? "Newest " : ""}{parts.filter(Boolean).join(" · ")}</p>;
+}
+
 function Table() {
   const list = runs.items.value;
-  const room = useRoom(list?.length ?? 0);
+  const room = useRoom((list?.length ?? 0) + (batches.items.value?.length ?? 0));
   if (list === null) return <p class="empty">Loading …</p>;
-  if (list.length === 0) {
-    const filtered = param("q") || param("status");
-    return <p class="empty">{filtered ? "No run matches. Change the search or the status." : "There are no runs yet. Start one above, or with: convene run \"…\""}</p>;
+  const all = lines(list);
+  if (all.length === 0) {
+    const filtered = narrowings.some((name) => param(name));
+    return <p class="empty">{filtered ? "No run matches. Change the search or a filter." : "There are no runs yet. Start one above, or with: convene run \"…\""}</p>;
   }
   return (
     <>
-      <ul class="runs" aria-label="Runs, newest first">{list.slice(0, room).map((run) => <Row key={run.run_id} run={run} />)}</ul>
+      <Totals all={all} />
+      <ul class="runs" aria-label="Runs, newest first">
+        {all.slice(0, room).map((one) => ("run" in one ? <Row key={one.run.run_id} run={one.run} /> : <BatchLine key={one.batch.batch_id} s={one.batch} />))}
+      </ul>
       {runs.more.value && <button type="button" onClick={() => void runs.loadMore()}>Show older runs</button>}
     </>
   );
