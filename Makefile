@@ -76,7 +76,7 @@ bench-limits: ## rate limits as a server sees them: 25 minutes
 	$(GO) test -run '^$$' -bench Limits -benchtime $(BENCHTIME) -timeout 40m ./internal/bench
 
 .PHONY: bench-conversation
-bench-conversation: ## a message in a thread of 10,000: to its first model request, beside a commit
+bench-conversation: ## a thread of 10,000 messages: opened cold, and from a message or a handoff to its first model request, beside a commit
 	$(GO) test -run '^$$' -bench '^BenchmarkConversation$$' -benchtime $(BENCHTIME) ./internal/bench
 
 .PHONY: bench-sockets

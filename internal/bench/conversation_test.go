@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/convene-run/convene/conversation"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/events/sqlite"
 	"github.com/convene-run/convene/llm"
@@ -24,7 +25,7 @@ import (
 // request of its run in a thread of 10,000 messages, beside a durable commit of the same
 // store, and what folding that thread from the log takes.
 func BenchmarkConversation(b *testing.B) {
-	const exchanges, sends = 5_000, 200 // each send folds them all
+	const exchanges, sends = 5_000, 200
 	log, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "store.db"))
 	require.NoError(b, err)
 	defer func() { require.NoError(b, log.Close()) }()
@@ -49,15 +50,47 @@ func BenchmarkConversation(b *testing.B) {
 			first = append(first, model.asked.Sub(began))
 		}
 		first = first[1:] // the first message is sent to a thread that this runner has not read yet
+		handed, answered := handOffs(b, r, model, key, 50)
 		commits := commits(b, log, 100)
+		b.ReportMetric(p99(handed).Seconds()*1000, "ms-handoff-to-request-p99")
+		b.ReportMetric(percentile(answered, 95).Seconds()*1000, "ms-handed-to-request-p95")
+		b.ReportMetric(p99(first).Seconds()*1000, "ms-to-request-p99")
 		b.ReportMetric(slices.Max(first).Seconds()*1000, "ms-to-request-worst")
 		b.ReportMetric(percentile(first, 50).Seconds()*1000, "ms-to-request-p50")
 		b.ReportMetric(p99(commits).Seconds()*1000, "ms-commit-p99")
 	}
 }
 
+// handOffs are the times from a handoff to the specialist's first request, and from a message
+// to a specialist who has the conversation to the request that answers it: the first token
+// comes as long behind as the model takes.
+func handOffs(b *testing.B, r *runner.Runner, model *stopwatch, key events.ThreadKey, n int) (handed, answered []time.Duration) {
+	rest := func() {
+		if run := r.Driven(key); run != nil {
+			_, err := run.Wait()
+			require.NoError(b, err)
+		}
+	}
+	for range n {
+		began := time.Now()
+		_, err := r.HandOff(b.Context(), key.Tenant, key.Thread, conversation.Handoff{Target: "one", Reason: "It knows it.", Summary: "The user wants to know."})
+		require.NoError(b, err)
+		rest()
+		handed = append(handed, model.asked.Sub(began))
+		began = time.Now()
+		receipt, err := r.Send(b.Context(), runner.Job{Thread: key.Thread, Request: "And this?"})
+		require.NoError(b, err)
+		_, err = receipt.Run.Wait()
+		require.NoError(b, err)
+		answered = append(answered, model.asked.Sub(began))
+		require.NoError(b, r.Leave(b.Context(), key.Tenant, key.Thread, conversation.Caller{}))
+		rest()
+	}
+	return handed, answered
+}
+
 func talkers() *team.Team {
-	return &team.Team{Name: "talkers", Specialists: []team.Specialist{{ID: "one", Description: "Knows it.", Prompt: "Say it."}}}
+	return &team.Team{Name: "talkers", Handoff: &team.Handoff{Targets: []team.HandoffTarget{{Agent: "one"}}}, Specialists: []team.Specialist{{ID: "one", Description: "Knows it.", Prompt: "Say it."}}}
 }
 
 // stopwatch answers at once, and notes when it was asked.
