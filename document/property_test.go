@@ -11,6 +11,7 @@ import (
 
 	"github.com/convene-run/convene/document"
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/race"
 )
 
 // state is all that a document shows of itself.
@@ -62,6 +63,7 @@ func drawMerge(t *rapid.T, entries []document.Entry) string {
 // byte of every entry and of the clean document has a source.
 // Proves R10, R11, R16.
 func TestDocumentIsItsLog(t *testing.T) {
+	race.Fewer()
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.SampledFrom([]string{"travel", "sections", "free"}).Draw(t, "layout")
 		s := newShared(t, layouts(t)[name])

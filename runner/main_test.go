@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/convene-run/convene/internal/race"
 )
 
 // No run leaves a goroutine behind, however it ends. Tests over HTTP wait more than they
@@ -13,5 +15,7 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "8"); err != nil {
 		panic(err)
 	}
+	flag.Parse()
+	race.Fewer()
 	goleak.VerifyTestMain(m)
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/events/sqlite"
+	"github.com/convene-run/convene/internal/race"
 	"github.com/convene-run/convene/internal/sim"
 	"github.com/convene-run/convene/thread"
 )
@@ -43,6 +44,9 @@ type killed struct {
 // the same tasks and the same document, and repeats only calls that were in flight.
 func TestKill(t *testing.T) {
 	kills := 10
+	if race.Enabled {
+		kills = 4 // one at any moment, as many as three among specialists
+	}
 	if asked, err := strconv.Atoi(os.Getenv(killsEnv)); err == nil {
 		kills = asked
 	}
