@@ -4,6 +4,8 @@ package web_test
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -133,5 +135,62 @@ func TestEveryRowFailed(t *testing.T) {
 	b.click(".batches a")
 	b.wait(`document.querySelector('.head .status')?.innerText.includes('failed')`)
 	require.Contains(t, b.text(".notice"), "Every row failed.")
+	b.clean()
+}
+
+// Proves R71: what a specialist writes stands in its slot as it streams, rendered, with its
+// author, and settles as the entry; what is being read does not move.
+func TestTextArrivesInItsSlot(t *testing.T) {
+	log := events.NewMemory()
+	s := newScript(t, log)
+	s.start("under way")
+	live := &said{simRuns: newSimRuns(t, log, sim.Options{})}
+	server := serve(t, web.Config{Log: log, Runs: live})
+	b := browse(t)
+	b.open(server.url("/#/runs/" + string(s.run)))
+	b.wait(`document.querySelector('#document .empty')`)
+	begun := `{"section":"Food","content":"## Tofu\n\nA **bold** house, and \"mo\u`
+	live.say("d1.1", web.LivePiece{Text: begun, InCall: true, Begins: true})
+	b.wait(`document.querySelector('.entry.arriving strong')?.innerText === 'bold'`)
+	require.Equal(t, "Food", b.text("#document h3"))
+	require.Equal(t, "Food is writing …", js[string](b, `document.querySelector('.arriving').innerText.split('\n')[0]`))
+	require.Contains(t, b.text(".arriving"), `and "mo`)
+	b.shot("run-arriving")
+	b.scheme("dark")
+	b.size(390, 800, true)
+	b.shot("run-arriving-narrow-dark")
+	b.scheme("light")
+	b.size(1440, 900, false)
+	live.say("d1.1", web.LivePiece{From: int64(len(begun)), Text: `0072e\".","task_id":1}`, InCall: true})
+	b.wait(`document.querySelector('.arriving').innerText.includes('and "more".')`)
+	write := func(section, content string, call events.ModelCallID) {
+		n := int(js[int](b, `document.querySelectorAll('.entry[data-entry]').length`)) + 1
+		s.add(events.DocumentUpdated{Version: n, EntryID: events.EntryID(n), Author: "food", Section: section, Slot: "main", Content: content, ModelCall: call})
+		b.wait(fmt.Sprintf(`document.querySelectorAll('.entry[data-entry]').length === %d`, n))
+	}
+	write("Food", "## Tofu\n\nA **bold** house, and \"more\".", "d1.1")
+	require.False(t, js[bool](b, `!!document.querySelector('.arriving')`), "it is an entry now")
+
+	// Seven more, of which the last is read; then one before them, as the ninth.
+	long := strings.Repeat("A sentence of an entry of some length. ", 60)
+	for i := range 7 {
+		write(fmt.Sprintf("Part %d", i), long, "")
+	}
+	js[bool](b, `(() => {
+		const box = document.querySelector('#document');
+		window.read = [...document.querySelectorAll('.entry[data-entry]')].pop();
+		read.scrollIntoView();
+		window.places = new Set();
+		const look = () => { places.add(Math.round(read.getBoundingClientRect().top)); requestAnimationFrame(look); };
+		requestAnimationFrame(() => requestAnimationFrame(look));
+		return true;
+	})()`)
+	b.wait(`window.places.size > 0`)
+	live.say("d1.2", web.LivePiece{Text: `{"section":"Food","content":"` + long, InCall: true, Begins: true})
+	b.wait(`document.querySelector('.arriving')?.innerText.includes('some length')`)
+	write("Food", long, "d1.2")
+	js[bool](b, `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`)
+	places := js[[]int](b, `[...places]`)
+	require.LessOrEqual(t, slices.Max(places)-slices.Min(places), 1, "what is read moved: %v", places)
 	b.clean()
 }

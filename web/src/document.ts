@@ -89,9 +89,12 @@ export class SharedDocument {
     return slot;
   }
 
-  // places are the slots that hold text, in the layout's order.
-  places(): Place[] {
-    return this.layout.order(this.firstUse);
+  // places are the slots that hold text, and those where text is to come, in the layout's
+  // order.
+  places(coming: readonly Place[] = []): Place[] {
+    const fresh = new Map(coming.map((place) => [this.layout.key(place), { section: place.section, slot: place.slot }]));
+    for (const key of this.slots.keys()) fresh.delete(key);
+    return this.layout.order([...this.firstUse, ...fresh.values()]);
   }
 
   // live are the entries of a slot that nothing replaced.

@@ -11,7 +11,8 @@ import { line } from "./format";
 import { toggle } from "./keys";
 import { Markdown } from "./markdown";
 import { answerText, choose, chosen, pointed, Provenance, sentenceOf, Tag } from "./provenance";
-import type { RunView } from "./run";
+import { liveKey, type RunView } from "./run";
+import type { Draft } from "./stream";
 import { Takeaway } from "./takeaway";
 
 export function Document({ view, run }: { view: RunView; run: Run }) {
@@ -38,7 +39,7 @@ export function Document({ view, run }: { view: RunView; run: Run }) {
           </label>
         )}
       </div>
-      <Texts view={view} run={run} base={changes ? base : -1} />
+      <Texts key={run.id} view={view} run={run} base={changes ? base : -1} />
       <Provenance view={view} run={run} />
     </section>
   );
@@ -106,13 +107,23 @@ function Texts({ view, run, base }: { view: RunView; run: Run; base: number }) {
     el.focus({ preventScroll: true });
     el.scrollIntoView({ block: "center" });
   });
-  let room = limit;
+  // What is new to a reader who has all of it comes at once: a document that is shorter
+  // for a frame would jump.
+  const drawn = useRef(0);
+  const room0 = drawn.current > 0 && version - drawn.current <= piece ? Math.max(limit, version) : limit;
+  useLayoutEffect(() => {
+    drawn.current = Math.min(room0, version);
+  });
+  const coming = drafts(view, run);
+  let room = room0;
   let section = "";
   let empty = true;
   const parts = [];
-  for (const place of doc.places()) {
+  for (const place of doc.places(coming)) {
     const shown = base >= 0 ? doc.all(place).filter((e) => e.replacedBy === 0 || e.replacedBy > base) : doc.live(place);
-    if (shown.length === 0) continue;
+    const key = doc.layout.key(place);
+    const arriving = coming.filter((draft) => doc.layout.key(draft) === key);
+    if (shown.length + arriving.length === 0) continue;
     empty = false;
     if (room <= 0) break;
     if (place.section !== section || parts.length === 0) {
@@ -130,6 +141,7 @@ function Texts({ view, run, base }: { view: RunView; run: Run; base: number }) {
         />,
       );
     }
+    for (const draft of arriving) parts.push(<Arriving key={draft.key} run={run} draft={draft} />);
   }
   const answer = run.answer;
   return (
@@ -143,6 +155,33 @@ function Texts({ view, run, base }: { view: RunView; run: Run; base: number }) {
       {answer && !empty && <h3 class="section divide">The underlying document</h3>}
       {parts}
       {empty && !answer && <p class="empty">{!over(run.summary.status) ? "Nothing has been written yet. Text appears here as the specialists write it." : "Nothing was written."}</p>}
+    </div>
+  );
+}
+
+// Coming is a text that an agent is writing, in a call that has not come back.
+interface Coming extends Draft {
+  key: string;
+  agent: string;
+}
+
+// drafts are the texts that stream now, without those that are entries already.
+function drafts(view: RunView, run: Run): Coming[] {
+  if (!view.following.value) return [];
+  return (view.live.value?.agents ?? []).flatMap((a) => {
+    const stream = view.streams.get(liveKey(a));
+    if (!stream || stream.settled(run.calls)) return [];
+    const there = run.document.entries.filter((entry) => entry.modelCall === stream.id && entry.author === a.agent).length;
+    return stream.drafts(run.document.layout).map((draft, i) => ({ ...draft, key: `${stream.id} ${i}`, agent: a.agent })).slice(there);
+  });
+}
+
+// Arriving is a text as it streams, where it will stand.
+function Arriving({ run, draft }: { run: Run; draft: Coming }) {
+  return (
+    <div class="entry arriving" dir="auto">
+      <Tag run={run} agent={draft.agent} /> <span class="writing">is writing …</span>
+      <Markdown text={draft.content} />
     </div>
   );
 }

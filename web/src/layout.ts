@@ -59,6 +59,25 @@ export class Layout {
     return declared?.slots?.length ? declared.slots : [defaultSlot];
   }
 
+  // named is the place that the arguments of a tool call name, undefined where that is not
+  // known yet: open is the argument that is being written.
+  named(args: Record<string, unknown>, open: string): Place | undefined {
+    const names = this.kind === "travel" ? ["day", "time_slot"] : ["section", "slot"];
+    if (names.includes(open)) return undefined;
+    const [section, slot] = names.map((name) => String(args[name] ?? "").trim());
+    if (!section) return undefined;
+    switch (this.kind) {
+      case "travel":
+        return /^\d{1,3}$/.test(section) && travelSlots.includes(slot) ? { section: String(Number(section)), slot } : undefined;
+      case "sections": {
+        const known = this.slots(section);
+        const named = slot || (known.length === 1 ? known[0] : "");
+        return this.sections.some((s) => s.id === section) && known.includes(named) ? { section, slot: named } : undefined;
+      }
+    }
+    return { section, slot: slot || defaultSlot };
+  }
+
   sectionTitle(section: string): string {
     switch (this.kind) {
       case "travel":

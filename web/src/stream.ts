@@ -4,9 +4,15 @@
 
 import type { LiveAgent } from "./connection";
 import { byteLength, byteOffsets } from "./document";
+import type { Layout, Place } from "./layout";
 
 // maxChars bounds what is kept of one stream: a long document.
 const maxChars = 100_000;
+
+// Draft is a text that a tool call under way writes into the document.
+export interface Draft extends Place {
+  content: string;
+}
 
 export class Stream {
   // text is what is shown; dropped counts the characters that once stood before it.
@@ -20,13 +26,26 @@ export class Stream {
   private reader: Arguments | null = null;
   // part is where the newest text or call begins in all that was shown.
   private part = 0;
+  // raw are the arguments of the calls so far, each as it came; undefined where some of
+  // them were missed.
+  private raw: (string | undefined)[] = [];
 
   // Where it is spoken only, what belongs to tool calls is left out.
   constructor(private readonly spoken = false) {}
 
+  // id is the model call that streams.
+  get id(): string {
+    return this.call.slice(0, this.call.lastIndexOf("/"));
+  }
+
   // settled says that the call which streamed is one of those that have come back.
   settled(calls: ReadonlyMap<string, unknown>): boolean {
-    return calls.has(this.call.slice(0, this.call.lastIndexOf("/")));
+    return calls.has(this.id);
+  }
+
+  // drafts are the texts for the document, in the order in which they are written.
+  drafts(layout: Layout): Draft[] {
+    return this.raw.flatMap((raw) => draftOf(raw, layout) ?? []);
   }
 
   take(a: LiveAgent): void {
@@ -44,12 +63,15 @@ export class Stream {
         this.part = this.dropped + this.text.length;
         this.show("…");
         this.reader = piece.in_call ? new Arguments(true) : null;
+        this.raw.push(undefined);
       }
       if (piece.begins && known <= 0) {
         if (this.text) this.show("\n\n");
         this.part = this.dropped + this.text.length;
         this.reader = piece.in_call ? new Arguments() : null;
+        if (piece.in_call) this.raw.push("");
       }
+      if (piece.in_call) this.keep(fresh);
       this.show(this.reader ? this.reader.read(fresh) : fresh);
       this.seen = piece.from + byteLength(piece.text);
     }
@@ -67,7 +89,14 @@ export class Stream {
     this.text = "";
     this.dropped = this.seen = this.part = 0;
     this.reader = null;
+    this.raw = [];
     this.generation++;
+  }
+
+  private keep(fresh: string): void {
+    const last = this.raw.length - 1;
+    const raw = this.raw[last];
+    if (raw !== undefined && raw.length < maxChars) this.raw[last] = raw + fresh;
   }
 
   private show(text: string): void {
@@ -172,4 +201,51 @@ class Arguments {
     this.begun = true;
     return first ? "" : "\n";
   }
+}
+
+// draftOf is the text that a call writes and its place, as far as both are known: the
+// arguments of write_section, whose name does not stream.
+function draftOf(raw: string | undefined, layout: Layout): Draft | undefined {
+  const read = raw && begun(raw);
+  if (!read || typeof read.args.content !== "string" || !read.args.content.trim()) return undefined;
+  const place = layout.named(read.args, read.open);
+  return place && { ...place, content: read.args.content };
+}
+
+// begun reads an object in JSON of which the end may be missing; open is the member that
+// is being written, "" for none.
+function begun(raw: string): { args: Record<string, unknown>; open: string } | undefined {
+  const { end, closers, comma } = scan(raw);
+  for (const text of [raw.slice(0, end) + closers, raw.slice(0, comma) + "}"]) {
+    try {
+      const args = JSON.parse(text) as Record<string, unknown>;
+      if (typeof args !== "object" || args === null) return undefined;
+      return { args, open: closers ? Object.keys(args).pop() ?? "" : "" };
+    } catch {
+      // What was being written cannot be read yet: without it, then.
+    }
+  }
+  return undefined;
+}
+
+// scan finds what closes a text in JSON: end is where it can be closed, comma the last one
+// between members of the outermost object.
+function scan(raw: string): { end: number; closers: string; comma: number } {
+  const within: string[] = [];
+  let string = false;
+  let comma = 0;
+  let end = raw.length;
+  for (let i = 0; i < raw.length; i++) {
+    const c = raw[i];
+    if (string) {
+      const length = c !== "\\" ? 1 : raw[i + 1] === "u" ? 6 : 2;
+      if (i + length > raw.length) end = i; // half an escape
+      i += length - 1;
+      if (c === '"') string = false;
+    } else if (c === '"') string = true;
+    else if (c === "{" || c === "[") within.push(c === "{" ? "}" : "]");
+    else if (c === "}" || c === "]") within.pop();
+    else if (c === "," && within.length === 1) comma = i;
+  }
+  return { end, closers: (string ? '"' : "") + within.reverse().join(""), comma };
 }

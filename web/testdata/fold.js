@@ -420,9 +420,12 @@ var fold = (() => {
       }
       return slot;
     }
-    // places are the slots that hold text, in the layout's order.
-    places() {
-      return this.layout.order(this.firstUse);
+    // places are the slots that hold text, and those where text is to come, in the layout's
+    // order.
+    places(coming = []) {
+      const fresh = new Map(coming.map((place) => [this.layout.key(place), { section: place.section, slot: place.slot }]));
+      for (const key of this.slots.keys()) fresh.delete(key);
+      return this.layout.order([...this.firstUse, ...fresh.values()]);
     }
     // live are the entries of a slot that nothing replaced.
     live(place) {
@@ -536,6 +539,24 @@ var fold = (() => {
     slots(section) {
       const declared = this.sections.find((s) => s.id === section);
       return declared?.slots?.length ? declared.slots : [defaultSlot];
+    }
+    // named is the place that the arguments of a tool call name, undefined where that is not
+    // known yet: open is the argument that is being written.
+    named(args, open) {
+      const names = this.kind === "travel" ? ["day", "time_slot"] : ["section", "slot"];
+      if (names.includes(open)) return void 0;
+      const [section, slot] = names.map((name) => String(args[name] ?? "").trim());
+      if (!section) return void 0;
+      switch (this.kind) {
+        case "travel":
+          return /^\d{1,3}$/.test(section) && travelSlots.includes(slot) ? { section: String(Number(section)), slot } : void 0;
+        case "sections": {
+          const known = this.slots(section);
+          const named = slot || (known.length === 1 ? known[0] : "");
+          return this.sections.some((s) => s.id === section) && known.includes(named) ? { section, slot: named } : void 0;
+        }
+      }
+      return { section, slot: slot || defaultSlot };
     }
     sectionTitle(section) {
       switch (this.kind) {
