@@ -33,6 +33,10 @@ race: ## run the tests with the race detector, in random order
 browser: ## test the page in Chromium; needs it, and npm for axe
 	$(GO) test -tags browser -timeout 20m -run "^($$(grep -l '^//go:build browser' web/*_test.go | xargs sed -n 's/^func \(Test[A-Za-z0-9_]*\)(.*/\1/p' | paste -sd '|'))$$" ./web
 
+.PHONY: screenshots
+screenshots: ## write every view, light and dark, at three widths, to web/testdata/screens; needs Chromium
+	CONVENE_SCREENSHOTS=1 $(GO) test -tags browser -count=1 -run '^TestScreenshots$$' ./web
+
 .PHONY: lint
 lint: ## vet and golangci-lint
 	$(GO) vet -tags browser ./...

@@ -1,0 +1,51 @@
+//go:build browser
+
+package web_test
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/convene-run/convene/internal/sim"
+	"github.com/convene-run/convene/web"
+)
+
+// TestScreenshots writes every view, light and dark, at three widths, to testdata/screens,
+// for a person to look at: `make screenshots` runs it.
+func TestScreenshots(t *testing.T) {
+	if os.Getenv("CONVENE_SCREENSHOTS") == "" {
+		t.Skip("make screenshots runs it")
+	}
+	log, run := simulated(t, "trip", sim.Options{})
+	batch := tellBatch(t, log, 300, 200)
+	server := serve(t, web.Config{Log: log, Runs: newSimRuns(t, log, sim.Options{})})
+	views := []struct{ name, hash, ready string }{
+		{"list", "/", `document.querySelector('.runs a')`},
+		{"run", "/runs/" + string(run.Run), statusOver + ` && document.querySelector('.canvas')`},
+		{"call", "/runs/" + string(run.Run) + "?sel=event:2", `document.querySelector('.call')`},
+		{"moment", "/runs/" + string(run.Run) + "?tags=1&changes=1&at=60", `document.querySelector('.canvas')`},
+		{"threads", "/threads", `document.querySelector('.threads a')`},
+		{"conversation", "/threads/" + string(run.Thread), `document.querySelector('.said')`},
+		{"batches", "/batches", `document.querySelector('.batches a')`},
+		{"batch", "/batches/" + string(batch.id), batchRow + ` > 5`},
+	}
+	b := browse(t)
+	for _, scheme := range []string{"light", "dark"} {
+		b.scheme(scheme)
+		for _, width := range []int64{390, 1440, 2560} {
+			b.size(width, map[int64]int64{390: 844, 1440: 900, 2560: 1300}[width], width < 1000)
+			for _, view := range views {
+				b.open("about:blank")
+				b.open(server.url("/#" + view.hash))
+				b.wait(view.ready)
+				name := fmt.Sprintf("view-%s-%d-%s", view.name, width, scheme)
+				b.shot(name)
+				require.LessOrEqual(t, js[float64](b, `document.documentElement.scrollWidth`), float64(width), "%s: nothing scrolls sideways", name)
+			}
+		}
+	}
+	b.clean()
+}
