@@ -326,7 +326,7 @@ func (s *sending) taken(ctx context.Context, delivery events.Delivery) (receipt 
 		return nil
 	})
 	if err != nil { // the message was taken
-		return Receipt{Message: s.message.ID, Delivery: delivery, Stalled: err}, nil
+		return Receipt{Message: s.message.ID, Delivery: delivery, Stalled: err}, nil //nolint:nilerr // the receipt carries it
 	}
 	return receipt, refused
 }

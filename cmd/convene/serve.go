@@ -202,7 +202,7 @@ type dashboard struct {
 // dashboard begins to serve. A port of 0 takes any that is free. flag is the one that
 // chose the address.
 func (a *app) dashboard(config web.Config, flag string) (*dashboard, error) {
-	host, port, err := net.SplitHostPort(config.Address)
+	host, _, err := net.SplitHostPort(config.Address)
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: want HOST:PORT, such as %s", flag, config.Address, defaultDashboard)
 	}
@@ -210,7 +210,7 @@ func (a *app) dashboard(config web.Config, flag string) (*dashboard, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s %s cannot be listened on: %w. Choose another address or port", flag, config.Address, netCause(err))
 	}
-	_, port, _ = net.SplitHostPort(listener.Addr().String()) // a TCP address has a port; 0 has become one
+	_, port, _ := net.SplitHostPort(listener.Addr().String()) // a TCP address has a port; 0 has become one
 	config.Address = net.JoinHostPort(host, port)
 	config.Version, config.Limiters = version(), a.shownLimiters
 	server, err := web.New(config)
