@@ -289,7 +289,7 @@ func TestHostileTextIsText(t *testing.T) {
 // says where there is none.
 func showServed(t *testing.T, server *served, a *account, runs map[string][]events.Envelope, vectors []string) {
 	b, harmless := lookOut(t)
-	b.open(server.url("/"))
+	b.open(server.url("/#/?rows=1"))
 	b.wait(`document.querySelector(".runs a")`)
 	for _, vector := range vectors {
 		for _, body := range b.walk(runs[vector], true) {
@@ -367,7 +367,7 @@ func showList(t *testing.T) {
 	}
 	server := serve(t, web.Config{Log: log, Runs: hostileServer{}, Version: hostile()[0]})
 	b, harmless := lookOut(t)
-	b.open(server.url("/"))
+	b.open(server.url("/#/?rows=1"))
 	b.wait(`document.querySelectorAll(".runs > li").length === 50 && document.querySelector(".start option")`)
 	for shown := 50; shown < len(hostile()); {
 		js[bool](b, `document.querySelector(".runs + button").click() ?? true`)

@@ -27,9 +27,9 @@ export function Document({ view, run }: { view: RunView; run: Run }) {
       <div class="bar">
         <h2 id="document-title">Document</h2>
         <Versions view={view} run={run} />
-        <Takeaway run={run} />
         <button type="button" aria-pressed={tags} onClick={() => toggle("tags")} title="Who wrote what (t)">tags</button>
         <button type="button" aria-pressed={changes} onClick={() => toggle("changes")} title="What changed (c)">changes</button>
+        <Takeaway run={run} />
         {changes && doc.version > 0 && (
           <label>
             <span>since</span>
