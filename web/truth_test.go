@@ -164,7 +164,7 @@ func TestTextArrivesInItsSlot(t *testing.T) {
 	live.say("d1.1", web.LivePiece{From: int64(len(begun)), Text: `0072e\".","task_id":1}`, InCall: true})
 	b.wait(`document.querySelector('.arriving').innerText.includes('and "more".')`)
 	write := func(section, content string, call events.ModelCallID) {
-		n := int(js[int](b, `document.querySelectorAll('.entry[data-entry]').length`)) + 1
+		n := js[int](b, `document.querySelectorAll('.entry[data-entry]').length`) + 1
 		s.add(events.DocumentUpdated{Version: n, EntryID: events.EntryID(n), Author: "food", Section: section, Slot: "main", Content: content, ModelCall: call})
 		b.wait(fmt.Sprintf(`document.querySelectorAll('.entry[data-entry]').length === %d`, n))
 	}

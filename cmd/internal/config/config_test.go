@@ -269,11 +269,11 @@ func TestTheSchemaIsUpToDate(t *testing.T) {
 
 func loadErr(p *place) (*config.Config, error) { return config.Load(p.settings) }
 
-// What the README shows is a file that counts whole.
-func TestTheFileOfTheREADME(t *testing.T) {
-	readme, err := os.ReadFile("../../../README.md")
+// What the documentation shows is a file that counts whole.
+func TestTheFileOfTheDocs(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/operating.md")
 	require.NoError(t, err)
-	_, after, found := strings.Cut(string(readme), "```yaml\nmodel:")
+	_, after, found := strings.Cut(string(page), "```yaml config.yaml\nmodel:")
 	require.True(t, found)
 	sample, _, _ := strings.Cut(after, "```")
 	p := newPlace(t)
