@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -48,7 +49,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "interrupt": interrupt, "simserver": startSim, "write": writeBytes, "save": save,
-			"checklog": checkLog, "poison": poison, "waitrun": waitRun,
+			"checklog": checkLog, "poison": poison, "waitrun": waitRun, "waitfor": waitForFile,
 			"freeport": freePort, "fetch": fetch, "hold": hold, "holds": holds, "fill": fill, "sql": runSQL,
 		},
 	})
@@ -196,13 +197,29 @@ func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 	checkCode(ts, args[0], err)
 }
 
-func waitFor(ts *testscript.TestScript, output *lockedBuffer, text string) {
+func waitFor(ts *testscript.TestScript, output fmt.Stringer, text string) {
 	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if strings.Contains(output.String(), text) {
 			return
 		}
 	}
 	ts.Fatalf("%q was not written:\n%s", text, output)
+}
+
+// waitForFile waits until a text stands in a file that a program writes.
+func waitForFile(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: waitfor FILE TEXT")
+	}
+	waitFor(ts, growing(ts.MkAbs(args[0])), args[1])
+}
+
+// growing is a file that another process writes.
+type growing string
+
+func (path growing) String() string {
+	text, _ := os.ReadFile(string(path)) // not there: nothing was written
+	return string(text)
 }
 
 // lockedBuffer is written by a process and read by a test.
