@@ -118,6 +118,34 @@ func (b *tab) tasks(do func()) []task {
 	return tasks
 }
 
+// longestTaskMS is what a reader takes for at once. On a machine on which the
+// processor itself is slow at this time, by its sisters or by heat, it is
+// longestTaskPaces times a piece of work that takes 35 ms on a calm one.
+const (
+	longestTaskMS    = 100.0
+	longestTaskPaces = 3.0
+)
+
+// atOnce checks that no task stops the page while it does something. The machine's other
+// work only adds to what a task takes: where a try takes too long, and the same can be done
+// once more, it is, up to tries times.
+func (b *tab) atOnce(what string, tries int, do func()) {
+	b.t.Helper()
+	for try := 1; ; try++ {
+		pace := b.tasks(func() {
+			js[float64](b, `(() => { let x = 0; for (let i = 0; i < 5e6; i++) x += Math.sqrt(i % 1000) * Math.random(); return x; })()`)
+		})[0]
+		longest := b.tasks(do)[0]
+		b.t.Logf("%s: the longest task %v; pace %v", what, longest, pace.traced)
+		bound := max(longestTaskMS, longestTaskPaces*pace.CPU/1000)
+		if longest.CPU/1000 >= bound && try < tries {
+			continue
+		}
+		require.Less(b.t, longest.CPU/1000, bound, "a task that stops the page: %s", what)
+		return
+	}
+}
+
 // rest lets the task under way end: the trace tells of a task when it has ended.
 func (b *tab) rest() {
 	b.t.Helper()
