@@ -8,7 +8,7 @@ KILLS ?= 200
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## build the binary into bin/
@@ -36,6 +36,10 @@ browser: ## test the page in Chromium; needs it, and npm for axe
 .PHONY: screenshots
 screenshots: ## write every view, light and dark, at three widths, to web/testdata/screens; needs Chromium
 	CONVENE_SCREENSHOTS=1 $(GO) test -tags browser -count=1 -run '^TestScreenshots$$' ./web
+
+.PHONY: terminal-screens
+terminal-screens: ## write what a terminal shows at 40, 80 and 200 columns to cmd/convene/testdata/screens; needs tmux
+	CONVENE_SCREENSHOTS=1 $(GO) test -count=1 -run '^TestTerminalScreens$$' ./cmd/convene
 
 .PHONY: lint
 lint: ## vet and golangci-lint
@@ -73,14 +77,14 @@ fuzz: ## fuzz every decoder for FUZZTIME each
 
 .PHONY: bench
 bench: ## overhead, critical path and memory of whole runs and batches, beside a bare loop
-	$(GO) test -run '^$$' -bench 'Overhead|CriticalPath|Memory|Batch|UnevenRows' -benchtime $(BENCHTIME) -timeout 30m ./internal/bench
+	$(GO) test -run '^$$' -bench 'Overhead|Traces|CriticalPath|Memory|Batch|UnevenRows' -benchtime $(BENCHTIME) -timeout 30m ./internal/bench
 
 .PHONY: bench-limits
 bench-limits: ## rate limits as a server sees them: 25 minutes
 	$(GO) test -run '^$$' -bench Limits -benchtime $(BENCHTIME) -timeout 40m ./internal/bench
 
 .PHONY: bench-conversation
-bench-conversation: ## a thread of 10,000 messages: opened cold, and from a message or a handoff to its first model request, beside a commit
+bench-conversation: ## a thread of 10,000 messages: opened cold, from a message or a handoff to its first model request and to the first token that is seen, beside a short thread and a commit
 	$(GO) test -run '^$$' -bench '^BenchmarkConversation$$' -benchtime $(BENCHTIME) ./internal/bench
 
 .PHONY: bench-sockets

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
+	"time"
 
 	"github.com/convene-run/convene/document"
 	"github.com/convene-run/convene/events"
@@ -39,6 +40,13 @@ type Invocation struct {
 	Dispatch events.DispatchID
 	Tool     string
 	Ref      events.CallRef
+	// Time is when the call was decided, by the clock of the run.
+	Time time.Time
+	// MaxResultChars is how much of the result's text the model is shown; 0 for no bound. What
+	// is longer becomes an artifact.
+	MaxResultChars int
+	// Artifacts are the files that there are.
+	Artifacts Artifacts
 
 	// progress is what Progress does, nil for a call that nobody waits for.
 	progress func()
@@ -69,13 +77,19 @@ func (in Invocation) Decode(v any) error {
 
 // Result is what a tool answers to the model.
 type Result struct {
-	// Text is what the model reads, cut at the team's max_tool_result_chars.
+	// Text is what the model reads, cut at the team's max_tool_result_chars; the
+	// whole is then an artifact.
 	Text string
 	// Failed marks an answer that tells the model what it did wrong.
 	Failed bool
 	// Parts are what the result has beside Text, behind it and in order: images, files,
 	// more text. A model that takes text alone reads notes of the others.
 	Parts []events.Part
+	// Files are kept beside the log; the model is told of each, and shown images.
+	Files []File
+	// Sources are what Text was taken from: who quotes from it may name them. None means the
+	// tool itself.
+	Sources []events.Source
 	// Shown are the document entries that Text shows.
 	Shown []document.Shown
 }

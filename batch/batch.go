@@ -57,6 +57,9 @@ type Config struct {
 	// [runner.ParkOnInput]: the row has no output until somebody has answered in its thread
 	// and the batch is run again.
 	OnInput runner.OnInput
+	// Approve says who decides on calls of tools that wait for approval. Defaults to
+	// [runner.DenyAll]: the rows go on without them.
+	Approve runner.Approve
 	// MaxWait is how long a row waits for an endpoint that cannot be used, before its run is
 	// parked; no other row of that endpoint is then begun. Defaults to [runner.Forever].
 	MaxWait time.Duration
@@ -69,6 +72,10 @@ type Config struct {
 	// Input and Output tell those who watch where rows come from and outputs go. [Open]
 	// sets them; default to nothing.
 	Input, Output string
+	// Command gives the command line that continues the batch in the process's working
+	// folder, for those who watch; it is asked once, when the batch is taken up. Defaults
+	// to none.
+	Command func() string
 	// Store names the store of the Runner's log, such as by its path. A batch into a file
 	// remembers it and refuses to go on in another, which knows nothing of its runs.
 	// Defaults to no such check.
@@ -217,6 +224,8 @@ func (b *Batch) work(ctx context.Context, rows iter.Seq2[Row, error], sink Sink)
 		defer timer.Stop()
 	}
 	defer context.AfterFunc(ctx, func() { b.halt(StopReason{Kind: StopInterrupted, Message: context.Cause(ctx).Error()}) })()
+
+	defer b.heedRequests(ctx)()
 
 	w := &workers{batch: b, sink: sink, slots: make(chan struct{}, b.config.Concurrency), threads: newThreads(), outputs: make(chan Output)}
 	var writing, telling sync.WaitGroup

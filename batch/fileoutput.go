@@ -17,7 +17,7 @@ func (l lines) Write(out Output) error { return l.Lines.Write(out.position, out)
 // outputIn gives what an output file says of a row.
 func outputIn(line *files.Output) *Output {
 	return &Output{
-		ID: line.ID, Index: line.Index, Status: line.Status, Usage: line.Usage, CostUSD: line.CostUSD, ModelCalls: line.ModelCalls,
+		ID: line.ID, Index: line.Index, Line: line.Line, Status: line.Status, Usage: line.Usage, CostUSD: line.CostUSD, ModelCalls: line.ModelCalls,
 		DurationMS: line.DurationMS, RunID: line.RunID, Simulated: line.Simulated, Error: (*OutputError)(line.Error),
 	}
 }

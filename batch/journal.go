@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -114,12 +115,25 @@ func (j *journal) begin(ctx context.Context) error {
 	if _, err := j.before(ctx); err != nil {
 		return err
 	}
+	command, folder := c.command()
 	return j.append(ctx, events.BatchStarted{
-		Input: c.Input, Output: c.Output, Team: c.Team.Name, Models: j.batch.models(), Solo: c.Solo,
+		Input: c.Input, Output: c.Output, Command: command, Folder: folder, Team: c.Team.Name, Models: j.batch.models(), Solo: c.Solo,
 		Simulated: j.batch.crew.Simulated, Rows: c.Total, Concurrency: c.Concurrency,
 		MaxCostUSD: c.MaxCostUSD, MaxTokens: c.MaxTokens, MaxFailures: c.MaxFailures.String(),
 		Resumed: c.Resumed, Attempt: j.batch.attempt, Owner: r.Owner(), BinaryVersion: r.Version(),
 	})
+}
+
+// command gives the command line that continues the batch, and where it is run.
+func (c *Config) command() (command, folder string) {
+	if c.Command == nil {
+		return "", ""
+	}
+	if command = c.Command(); command == "" {
+		return "", ""
+	}
+	folder, _ = os.Getwd() // without it the command is still worth showing
+	return command, folder
 }
 
 // models are what the agents of the standard team call, each once.
@@ -234,6 +248,30 @@ func outcome(report Report, left int, worked error) (events.Status, string) {
 		return events.StatusDegraded, ""
 	}
 	return events.StatusCompleted, ""
+}
+
+// heedRequests stops the batch once somebody has asked in its thread that it be stopped,
+// until the returned function is called. What was asked of an earlier call is over.
+func (b *Batch) heedRequests(ctx context.Context) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	log, key, after := b.config.Runner.Log(), b.journal.key, b.journal.last
+	var heeding sync.WaitGroup
+	heeding.Go(func() {
+		if log.Wait(ctx, key, after, events.KindCancelRequested) != nil {
+			return // the batch ends, or its store does not work, which it finds out itself
+		}
+		reason := "stopped on request"
+		if asked, err := log.Read(ctx, key, after, 1, events.KindCancelRequested); err == nil && len(asked) == 1 {
+			if said := asked[0].Data.(events.CancelRequested).Reason; said != "" {
+				reason = chars.Clip(said, messageChars)
+			}
+		}
+		b.suspend(StopReason{Kind: StopInterrupted, Message: reason})
+	})
+	return func() {
+		cancel()
+		heeding.Wait()
+	}
 }
 
 // append writes behind what is there, though ctx may have ended: what happened is to

@@ -4,21 +4,27 @@ import (
 	"encoding/json"
 
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/evidence"
 	"github.com/convene-run/convene/runner"
 )
 
 // Output is what became of one row: one line of the output file.
 type Output struct {
 	// ID is the row's own, else its Index, which counts the rows of the input from 0.
-	ID     string        `json:"id"`
-	Index  int           `json:"index"`
+	ID    string `json:"id"`
+	Index int    `json:"index"`
+	// Line is where a row without an id of its own begins in its file, from 1: people know
+	// it by that. 0 for all others.
+	Line   int           `json:"line,omitempty"`
 	Status events.Status `json:"status"`
 	Answer string        `json:"answer"`
 	// Data is the answer as JSON where the team has an answer_schema.
 	Data json.RawMessage `json:"data,omitempty"`
 	// Document is the document as Markdown, without authors and ids.
-	Document string        `json:"document"`
-	Tasks    []events.Task `json:"tasks"`
+	Document string `json:"document"`
+	// Basis are the passages that answer and document rest on.
+	Basis []evidence.Basis `json:"basis,omitempty"`
+	Tasks []events.Task    `json:"tasks"`
 	// Usage, CostUSD and the others below are of the row's run, over all resumes.
 	Usage events.Usage `json:"usage"`
 	// CostUSD is nil where a model has no known price.
@@ -70,7 +76,7 @@ func (f SinkFunc) Write(out Output) error { return f(out) }
 // outputOf gives the output of a run that is over.
 func outputOf(row *Row, result runner.Result) Output {
 	out := Output{
-		ID: row.ID, Index: row.Index, Status: result.Status, Answer: result.Answer, Data: result.Data, Document: result.Document,
+		ID: row.ID, Index: row.Index, Line: row.nameLine(), Status: result.Status, Answer: result.Answer, Data: result.Data, Document: result.Document, Basis: result.Basis,
 		Tasks: result.Tasks, Usage: result.Usage, CostUSD: result.CostUSD, ModelCalls: result.ModelCalls,
 		DurationMS: result.Driven.Milliseconds(), RunID: result.Run, ThreadID: result.Thread,
 		Attempt: row.Attempt, Simulated: result.Simulated, Input: row.Input, position: row.position,
@@ -100,8 +106,12 @@ func kindOf(result runner.Result) string {
 // failedOutput gives the output of a row that could not be run.
 func failedOutput(e *RowError) Output {
 	zero := 0.0
-	return Output{
+	out := Output{
 		ID: e.ID, Index: e.Index, Status: events.StatusFailed, CostUSD: &zero, Input: e.Input,
 		Error: &OutputError{Kind: e.Kind, Message: e.Error()}, position: e.position, rejected: e,
 	}
+	if e.unnamed {
+		out.Line = e.Line
+	}
+	return out
 }

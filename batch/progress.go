@@ -98,7 +98,7 @@ func (b *Batch) limiters(now time.Time) (all []events.BatchLimiter) {
 func (t *tally) shown() (causes []events.BatchCause) {
 	for _, c := range t.ranking()[:min(len(t.causes), causesShown)] {
 		causes = append(causes, events.BatchCause{
-			Code: c.Kind, Status: c.Status, Count: c.Count, Row: c.ID, Run: c.RunID, Message: chars.Clip(c.Message, causeChars),
+			Code: c.Kind, Status: c.Status, Count: c.Count, Row: c.ID, Line: c.Line, Run: c.RunID, Message: chars.Clip(c.Message, causeChars),
 		})
 	}
 	return causes
@@ -106,7 +106,7 @@ func (t *tally) shown() (causes []events.BatchCause) {
 
 func (a *active) progress(now time.Time) events.BatchRowUnderWay {
 	return events.BatchRowUnderWay{
-		Row: a.row.ID, Index: a.row.Index, Run: a.run.ID(), ElapsedMS: now.Sub(a.since).Milliseconds(), Doing: doing(a.run.Live()),
+		Row: a.row.ID, Index: a.row.Index, Line: a.row.nameLine(), Run: a.run.ID(), ElapsedMS: now.Sub(a.since).Milliseconds(), Doing: doing(a.run.Live()),
 	}
 }
 

@@ -41,8 +41,10 @@ type Report struct {
 
 // RowFigure is a row with what it took.
 type RowFigure struct {
-	ID         string       `json:"id"`
-	Index      int          `json:"index"`
+	ID    string `json:"id"`
+	Index int    `json:"index"`
+	// Line is that of [Output].
+	Line       int          `json:"line,omitempty"`
 	RunID      events.RunID `json:"run_id,omitempty"`
 	DurationMS int64        `json:"duration_ms"`
 	CostUSD    float64      `json:"cost_usd"`
@@ -53,9 +55,10 @@ type Cause struct {
 	Kind   string        `json:"kind"`
 	Status events.Status `json:"status"`
 	Count  int           `json:"count"`
-	// ID, RunID and Message are of the first row that it happened to; RunID is empty
-	// where the row never had a run.
+	// ID, Line, RunID and Message are of the first row that it happened to; Line is that of
+	// [Output], RunID is empty where the row never had a run.
 	ID      string       `json:"id"`
+	Line    int          `json:"line,omitempty"`
 	RunID   events.RunID `json:"run_id,omitempty"`
 	Message string       `json:"message"`
 }
@@ -142,7 +145,7 @@ func (r *Report) spend(usage events.Usage, costUSD *float64, calls int) {
 }
 
 func (t *tally) rank(out *Output) {
-	figure := RowFigure{ID: out.ID, Index: out.Index, RunID: out.RunID, DurationMS: out.DurationMS}
+	figure := RowFigure{ID: out.ID, Index: out.Index, Line: out.Line, RunID: out.RunID, DurationMS: out.DurationMS}
 	if out.CostUSD != nil {
 		figure.CostUSD = *out.CostUSD
 	}
@@ -169,7 +172,7 @@ func (t *tally) blame(out *Output) {
 		if len(t.causes) == maxCauses {
 			return
 		}
-		cause = &Cause{Kind: out.Error.Kind, Status: out.Status, ID: out.ID, RunID: out.RunID, Message: out.Error.Message}
+		cause = &Cause{Kind: out.Error.Kind, Status: out.Status, ID: out.ID, Line: out.Line, RunID: out.RunID, Message: out.Error.Message}
 		t.causes[key] = cause
 	}
 	cause.Count++

@@ -42,6 +42,8 @@ type Row struct {
 	// Attempt counts how often the row was retried after a failure, from 0.
 	Attempt int
 
+	// unnamed is set where the ID was made from the content.
+	unnamed bool
 	// continues is the run of the attempt before, "" where there is none.
 	continues events.RunID
 	// thread is that run's.
@@ -62,7 +64,16 @@ func rowOf(read *files.Row) Row {
 	return Row{
 		ID: read.ID, Index: read.Index, Request: read.Request, Team: read.Team, Vars: read.Vars,
 		Thread: read.Thread, Input: read.Input, Line: read.Line,
+		unnamed: !read.Explicit,
 	}
+}
+
+// nameLine is the line by which people know a row without an id of its own, 0 for others.
+func (row *Row) nameLine() int {
+	if row.unnamed {
+		return row.Line
+	}
+	return 0
 }
 
 // RowError is a row that cannot be run. It becomes an output with this error; the
@@ -79,6 +90,8 @@ type RowError struct {
 	Input json.RawMessage
 
 	position int
+	// unnamed is that of [Row].
+	unnamed bool
 }
 
 func (e *RowError) Error() string {
@@ -90,7 +103,7 @@ func (e *RowError) Error() string {
 
 // bad gives the error of a row that cannot be run.
 func (row *Row) bad(kind, message string) *RowError {
-	return &RowError{ID: row.ID, Index: row.Index, Line: row.Line, Kind: kind, Message: message, Input: row.Input, position: row.position}
+	return &RowError{ID: row.ID, Index: row.Index, Line: row.Line, Kind: kind, Message: message, Input: row.Input, position: row.position, unnamed: row.unnamed}
 }
 
 // refused gives the error of a row that cannot be started.

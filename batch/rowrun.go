@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -121,7 +122,7 @@ func (b *Batch) takeUp(ctx context.Context, row *Row) (*runner.Run, *runner.Resu
 	}
 	run, err := b.patiently(func() (*runner.Run, error) {
 		return b.config.Runner.Resume(ctx, b.config.Tenant, summary.Run, runner.Terms{
-			Priority: llm.PriorityBatch, Functions: b.functions(row), Budget: b.budget, MaxWait: b.config.MaxWait, OnInput: b.config.OnInput,
+			Priority: llm.PriorityBatch, Functions: b.functions(row), Budget: b.budget, MaxWait: b.config.MaxWait, OnInput: b.config.OnInput, Approve: b.approve(),
 		})
 	}, events.ErrLocked)
 	if errors.Is(err, events.ErrHeld) || errors.Is(err, events.ErrLocked) {
@@ -166,8 +167,8 @@ func (b *Batch) job(row *Row) (runner.Job, error) {
 	return runner.Job{
 		Tenant: b.config.Tenant, Thread: b.config.Identity.threadID(row), Run: b.config.Identity.runID(row),
 		Continues: row.continues, Request: row.Request, Vars: row.Vars, Team: t, Functions: b.functions(row), Model: b.config.Model, Solo: b.config.Solo,
-		Priority: llm.PriorityBatch, Budget: b.budget, MaxWait: b.config.MaxWait, OnInput: b.config.OnInput,
-		Batch: &events.BatchRow{Batch: events.BatchID(b.config.Identity.ID), Row: row.ID, Index: row.Index, Attempt: row.Attempt},
+		Priority: llm.PriorityBatch, Budget: b.budget, MaxWait: b.config.MaxWait, OnInput: b.config.OnInput, Approve: b.approve(),
+		Batch: &events.BatchRow{Batch: events.BatchID(b.config.Identity.ID), Row: row.ID, Index: row.Index, Line: row.nameLine(), Attempt: row.Attempt},
 	}, nil
 }
 
@@ -193,3 +194,6 @@ func (b *Batch) leave(row *Row) {
 	defer b.mu.Unlock()
 	delete(b.active, row)
 }
+
+// approve says who decides on calls that wait for approval.
+func (b *Batch) approve() runner.Approve { return cmp.Or(b.config.Approve, runner.DenyAll) }

@@ -57,7 +57,7 @@ func TestSessionFromRequestToReturn(t *testing.T) {
 	require.Equal(t, "skills has the conversation already; finish or leave that first", f.state.Sessions[1].Result)
 	require.Same(t, session, f.state.Active(), "a request that is rejected takes nothing away")
 
-	exit, err := conversation.Exit(&f.state, conversation.Caller{})
+	exit, err := conversation.Exit(&f.state, "", conversation.Caller{})
 	require.NoError(t, err)
 	require.Equal(t, events.HandoffExitRequested{HandoffID: "h1", By: "user"}, exit)
 	f.apply(t, exit)
@@ -75,7 +75,7 @@ func TestSessionFromRequestToReturn(t *testing.T) {
 	require.Equal(t, conversation.StatusCancelled, session.Status)
 	_, err = conversation.Return(&f.state, events.CompletionCompleted, "", nil)
 	require.ErrorIs(t, err, conversation.ErrNoHandoff)
-	_, err = conversation.Exit(&f.state, conversation.Caller{UserID: "ann"})
+	_, err = conversation.Exit(&f.state, "", conversation.Caller{UserID: "ann"})
 	require.ErrorIs(t, err, conversation.ErrNoHandoff)
 }
 
@@ -243,7 +243,7 @@ func TestAnySequenceOfDecisions(t *testing.T) {
 			},
 			"outage": func(t *rapid.T) { id := rapid.SampledFrom(agents[:2]).Draw(t, "id"); down[id] = !down[id] },
 			"exit": func(t *rapid.T) {
-				if exit, err := conversation.Exit(&f.state, conversation.Caller{UserID: "ann"}); err == nil {
+				if exit, err := conversation.Exit(&f.state, "", conversation.Caller{UserID: "ann"}); err == nil {
 					f.apply(t, exit)
 				}
 			},

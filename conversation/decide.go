@@ -131,10 +131,10 @@ func Request(s *State, p Policy, h Handoff) []events.Event {
 	if code, why, notice := p.refusal(s, h, target); code != "" {
 		return append(facts, events.HandoffRejected{HandoffID: id, Code: code, Reason: why, Notice: notice})
 	}
-	if s.active != nil && !p.givesWay(s, h) {
+	if s.active != nil && !target.AllMayAnswer && !p.givesWay(s, h) {
 		return facts
 	}
-	if s.active != nil {
+	if s.active != nil && !target.AllMayAnswer {
 		facts = append(facts, handedOn(s.active, h))
 	}
 	return append(facts, p.accept(id, target))
@@ -164,7 +164,7 @@ func Next(s *State, p Policy) (facts []events.Event) {
 				"%q is no target any more; the targets are %s", session.Request.Target, p.list())})
 		case err != nil:
 			facts = append(facts, events.HandoffRejected{HandoffID: session.ID, Code: CodeUnavailable, Reason: p.unavailable(target, err), Notice: Say(p.Messages.Unavailable, target.Name)})
-		default:
+		default: // one that is asked for beside the active session never waits
 			return append(facts, p.accept(session.ID, target))
 		}
 	}
@@ -224,22 +224,34 @@ func Return(s *State, status events.CompletionStatus, summary string, artifacts 
 	return events.HandoffReturned{HandoffID: s.active.ID, CompletionStatus: status, ResultSummary: summary, ArtifactsCreated: artifacts}, nil
 }
 
-// Exit asks that the conversation return at the wish of by. It gives the fact to record: the
-// request, or that by may not ask for that, which the error says in words as a
-// [*RejectedError]. Where nothing is handed over there is none, and the error is
-// [ErrNoHandoff].
-func Exit(s *State, by Caller) (events.Event, error) {
-	if s.active == nil {
+// Exit asks that the conversation return at the wish of by: from the session with the id,
+// which is [State.Active] or [State.Person], or where that is "" from the first of them that
+// there is. It gives the fact to record: the request, or that by may not ask for that, which
+// the error says in words as a [*RejectedError]. Where nothing is handed over there is none,
+// and the error is [ErrNoHandoff].
+func Exit(s *State, id events.HandoffID, by Caller) (events.Event, error) {
+	session := s.open(id)
+	if session == nil {
 		return nil, ErrNoHandoff
 	}
-	if denied := by.Denied(PermissionCancel, fmt.Sprintf("leave handoff %s", s.active.ID)); denied != nil {
+	if denied := by.Denied(PermissionCancel, fmt.Sprintf("leave handoff %s", session.ID)); denied != nil {
 		return *denied, &RejectedError{CodePermissionDenied, fmt.Sprintf(
-			"the user may not leave %s: the permission %s is missing", s.active.Request.Target, denied.Permission)}
+			"the user may not leave %s: the permission %s is missing", session.Request.Target, denied.Permission)}
 	}
 	if by.UserID == "" {
 		by.UserID = "user"
 	}
-	return events.HandoffExitRequested{HandoffID: s.active.ID, By: by.UserID}, nil
+	return events.HandoffExitRequested{HandoffID: session.ID, By: by.UserID}, nil
+}
+
+// open gives the session that can be left with the id, or with "" the first there is.
+func (s *State) open(id events.HandoffID) *Session {
+	for _, session := range []*Session{s.active, s.person} {
+		if session != nil && (id == "" || session.ID == id) {
+			return session
+		}
+	}
+	return nil
 }
 
 // Move takes the specialist to one of the steps that it declares. What was gathered is

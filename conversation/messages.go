@@ -13,6 +13,7 @@ import (
 // {{agent}} stands for the name of the specialist. An empty one is the default.
 type Messages struct {
 	Connecting    string `json:"connecting,omitempty" jsonschema:"Shown when a specialist takes over. {{agent}} is its name, here and in the other sentences. Defaults to: Connecting you with {{agent}}..."`
+	PersonAsked   string `json:"person_asked,omitempty" jsonschema:"Shown when a person is asked while the agents go on answering. Defaults to: A person has been asked, and will answer you here."`
 	Unavailable   string `json:"unavailable,omitempty" jsonschema:"Said when a specialist cannot take over. Defaults to: {{agent}} is currently unavailable. Would you like me to help you with something else, or try again later?"`
 	SecondHandoff string `json:"second_handoff,omitempty" jsonschema:"Said when a second handoff is asked for while {{agent}} has the conversation. Defaults to: You're currently in a session with {{agent}}. Would you like to finish that first?"`
 	Completed     string `json:"completed,omitempty" jsonschema:"Shown when a specialist has finished and gives the conversation back. Defaults to: Returning you to the main assistant."`
@@ -24,6 +25,8 @@ type Messages struct {
 	Transition    string `json:"transition,omitempty" jsonschema:"Shown when one phase follows another. {{phase}} is the phase that is over, {{next}} the one that begins. Defaults to: ✓ {{phase}} complete - Starting {{next}}..."`
 	PipelineEnd   string `json:"pipeline_end,omitempty" jsonschema:"Shown when the last phase is over. Defaults to: ✓ {{phase}} complete"`
 	RolledBack    string `json:"rolled_back,omitempty" jsonschema:"Said when the agent of the next phase cannot take over. {{next}} is its name, {{agent}} that of the agent that goes on. Defaults to: {{next}} could not take over just now. You are with {{agent}} again and nothing is lost: send a message to try once more."`
+	Limited       string `json:"limited,omitempty" jsonschema:"Said when specialists that were asked could not answer. Defaults to: I'm working with limited resources right now, but here's what I know..."`
+	TakingLonger  string `json:"taking_longer,omitempty" jsonschema:"Shown in a conversation when nothing has come for limits.silence_slow. Defaults to: This is taking longer than expected. I'll let you know when I have results..."`
 	RingStopped   string `json:"ring_stopped,omitempty" jsonschema:"Said when agents passed the conversation on too often without a message of the user's. Defaults to: I stopped here, because the conversation was passed on many times without a question to you. {{agent}} reads your next message."`
 }
 

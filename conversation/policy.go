@@ -50,6 +50,9 @@ type Target struct {
 	EstimatedSeconds int
 	// Yields is set where a second handoff takes the conversation away from it.
 	Yields bool
+	// AllMayAnswer is set on a person beside whom everybody goes on answering: nobody loses
+	// the conversation to the target, and it is no second handoff.
+	AllMayAnswer bool
 	// MaxIdle is how long its session may be idle, 0 for without end.
 	MaxIdle time.Duration
 }
@@ -113,7 +116,10 @@ func (p Policy) refusal(s *State, h Handoff, target Target) (code, why, notice s
 	if err := p.away(target.Agent); err != nil {
 		return CodeUnavailable, p.unavailable(target, err), Say(p.Messages.Unavailable, target.Name)
 	}
-	if s.active == nil || p.givesWay(s, h) {
+	if target.AllMayAnswer && s.person != nil {
+		return CodeActiveSession, fmt.Sprintf("%s was asked already and answers when there is time for it; go on meanwhile", target.Agent), ""
+	}
+	if s.active == nil || target.AllMayAnswer || p.givesWay(s, h) {
 		return "", "", ""
 	}
 	switch pending := len(s.Pending()); {
@@ -160,8 +166,12 @@ func (p Policy) unavailable(target Target, cause error) string {
 }
 
 func (p Policy) accept(id events.HandoffID, target Target) events.HandoffAccepted {
+	notice := p.Messages.Connecting
+	if target.AllMayAnswer {
+		notice = p.Messages.PersonAsked
+	}
 	return events.HandoffAccepted{
-		HandoffID: id, EstimatedDurationSeconds: target.EstimatedSeconds, Notice: Say(p.Messages.Connecting, target.Name),
+		HandoffID: id, EstimatedDurationSeconds: target.EstimatedSeconds, AllMayAnswer: target.AllMayAnswer, Notice: Say(notice, target.Name),
 	}
 }
 

@@ -86,7 +86,8 @@ func NewRouter(routing Routing) *Router {
 // Route decides who answers a message, by the first that applies: the user leaves the
 // session; an agent to whom the conversation was handed over goes on; a trigger phrase
 // hands over; the agent to whom messages were routed before goes on; a rule; the default
-// agent. ok is false for a message that is not routed. A phrase matches whole words, whatever
+// agent. Where a person answers beside the agents, nothing hands over to that person again.
+// ok is false for a message that is not routed. A phrase matches whole words, whatever
 // their case; of several the longest wins, then the first listed.
 func (r *Router) Route(s *State, m Message) (routed events.MessageRouted, ok bool) {
 	to := func(agent events.AgentID, tier events.Tier, rule string) (events.MessageRouted, bool) {
@@ -104,7 +105,7 @@ func (r *Router) Route(s *State, m Message) (routed events.MessageRouted, ok boo
 	case active != nil && !active.routed():
 		return to(active.Request.Target, events.TierHandoff, string(active.ID))
 	}
-	if trigger := r.trigger(m.Text); trigger != nil && (active == nil || active.Request.Target != trigger.Target) {
+	if trigger := r.trigger(m.Text); trigger != nil && !s.with(trigger.Target) && (active == nil || active.Request.Target != trigger.Target) {
 		return to(trigger.Target, events.TierTrigger, trigger.Phrase)
 	}
 	if active != nil {
@@ -115,11 +116,16 @@ func (r *Router) Route(s *State, m Message) (routed events.MessageRouted, ok boo
 		progress.Phase = r.Initial
 	}
 	for i := range r.Rules {
-		if r.Rules[i].met(m, progress) {
+		if !s.with(r.Rules[i].Agent) && r.Rules[i].met(m, progress) {
 			return to(r.Rules[i].Agent, events.TierRule, r.Rules[i].Name)
 		}
 	}
 	return to(r.Default, events.TierDefault, "")
+}
+
+// with reports whether the agent is the person who answers beside the others.
+func (s *State) with(agent events.AgentID) bool {
+	return s.person != nil && s.person.Request.Target == agent
 }
 
 // trigger is the phrase that the text has, nil for none.

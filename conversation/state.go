@@ -76,8 +76,12 @@ type State struct {
 	// Transitions counts the ends of phases.
 	Transitions Transitions
 
-	active *Session
+	active, person *Session
 }
+
+// Person gives the session of a person beside whom all may answer, nil for none. It is never
+// the active one.
+func (s *State) Person() *Session { return s.person }
 
 // Active gives the session whose specialist has the conversation, nil while that is the
 // facilitator. One that is returning has it until it has returned.
@@ -144,7 +148,8 @@ func (s *State) Apply(env events.Envelope) error {
 	case events.HandoffRejected:
 		return s.reject(env, e)
 	case events.HandoffExitRequested:
-		return s.exit(e)
+		s.exit(env, e)
+		return nil
 	case events.HandoffReturned:
 		s.Progress.ActiveAgent = events.FacilitatorID
 		return s.end(env, e)
@@ -193,7 +198,20 @@ func (s *State) accept(env events.Envelope, e events.HandoffAccepted) error {
 	if err != nil {
 		return err
 	}
+	if e.AllMayAnswer {
+		return s.join(env, session)
+	}
 	return s.activate(env, session)
+}
+
+// join has a person answer beside everybody else.
+func (s *State) join(env events.Envelope, session *Session) error {
+	if s.person != nil {
+		return fmt.Errorf("handoff %s while a person has %s", session.ID, s.person.ID)
+	}
+	session.Status, session.Held, session.Touched, s.person = StatusActive, true, env.Time, session
+	s.Progress.HandoffCount++
+	return nil
 }
 
 // activate gives the conversation to the session's target.
@@ -215,13 +233,16 @@ func (s *State) reject(env events.Envelope, e events.HandoffRejected) error {
 	return nil
 }
 
-// exit marks the session as returning. Anybody may ask for that at any time, so one that
+// exit marks the session as returning; that of a person beside whom all may answer ends, as
+// nobody else has to give anything back. Anybody may ask for that at any time, so one that
 // comes too late changes nothing.
-func (s *State) exit(e events.HandoffExitRequested) error {
+func (s *State) exit(env events.Envelope, e events.HandoffExitRequested) {
 	if s.active != nil && s.active.ID == e.HandoffID {
 		s.active.Status = StatusReturning
 	}
-	return nil
+	if left := s.person; left != nil && left.ID == e.HandoffID {
+		left.Status, left.Ended, left.endSeq, left.Touched, s.person = StatusCompleted, env.Time, env.Seq, env.Time, nil
+	}
 }
 
 // end closes the active session.

@@ -35,6 +35,7 @@ func entryOf(env events.Envelope, e events.DocumentUpdated) Entry {
 		Author: e.Author, Content: e.Content, Time: env.Time, Change: e.ChangeDescription,
 		Tasks: e.Tasks, ModelCall: e.ModelCall,
 		Replaced: e.Replaced, Merged: e.Merged, Spans: e.Spans,
+		Sources: e.Sources, Unsupported: e.Unsupported,
 	}
 }
 

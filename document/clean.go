@@ -11,14 +11,14 @@ import (
 // section that has text, one for each slot where there is more than one to tell
 // apart, the texts, no tags. An empty document gives "".
 func (d *Document) RenderClean() string {
-	text, _ := d.render(nil, nil)
+	text, _ := d.render(nil, nil, nil)
 	return text
 }
 
 // RenderTraced is [Document.RenderClean] with the source of every byte of it that
 // an agent wrote. Headings and the space between are the layout's and have none.
 func (d *Document) RenderTraced() (string, []Segment) {
-	return d.render(nil, d.Trace)
+	return d.render(nil, nil, d.Trace)
 }
 
 // RenderAttributed is the clean document with "From food:" above each entry, for
@@ -38,13 +38,13 @@ func (d *Document) RenderAttributed() string {
 	}
 	text, _ := d.render(func(entry Entry) string {
 		return "From " + inSentence(authors[entry.ID]) + ":\n\n"
-	}, nil)
+	}, nil, nil)
 	return text
 }
 
-// render writes the headings and texts; before gives what stands above an entry,
-// trace the sources of its bytes. Each may be nil.
-func (d *Document) render(before func(Entry) string, trace func(events.EntryID) []Segment) (string, []Segment) {
+// render writes the headings and texts; before gives what stands above an entry, content
+// what stands there in place of its text, trace the sources of its bytes. Each may be nil.
+func (d *Document) render(before, content func(Entry) string, trace func(events.EntryID) []Segment) (string, []Segment) {
 	var out strings.Builder
 	var segments []Segment
 	section, slot := "", Place{}
@@ -67,6 +67,9 @@ func (d *Document) render(before func(Entry) string, trace func(events.EntryID) 
 		}
 		if trace != nil {
 			segments = append(segments, shifted(trace(entry.ID), out.Len())...)
+		}
+		if content != nil {
+			entry.Content = content(entry)
 		}
 		out.WriteString(entry.Content)
 		out.WriteByte('\n')

@@ -52,6 +52,9 @@ type Entry struct {
 	Replaced []events.EntryID `json:"replaced,omitempty"`
 	Merged   []events.EntryID `json:"merged,omitempty"`
 	Spans    []events.Span    `json:"spans,omitempty"`
+	// Sources and Unsupported are those of [events.DocumentUpdated].
+	Sources     []events.Citation `json:"sources,omitempty"`
+	Unsupported bool              `json:"unsupported,omitempty"`
 	// ReplacedBy is the entry that took this one's place; 0 while it is live.
 	ReplacedBy events.EntryID `json:"replaced_by,omitempty"`
 }

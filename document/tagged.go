@@ -75,7 +75,7 @@ func (d *Document) RenderTagged(q Query) (text string, shown []Shown) {
 			fmt.Fprintf(&out, "## %s\n", d.layout.Args(entry.Place))
 		}
 		head, more := chars.Cut(texts[i], lengths[i])
-		fmt.Fprintf(&out, "[%s] (entry %d)\n%s\n", entry.Author, entry.ID, head)
+		fmt.Fprintf(&out, "[%s] (entry %d)%s\n%s\n", entry.Author, entry.ID, d.support(entry.ID), head)
 		switch {
 		case more == 0:
 			shown = append(shown, Shown{entry.ID, out.Len() - len("\n")})

@@ -243,6 +243,8 @@ type ToolCallDone struct {
 	Failed bool `json:"failed,omitempty"`
 	// ShownEntries are the document entries that the result showed to the model.
 	ShownEntries []EntryID `json:"shown_entries,omitempty"`
+	// Sources are what the text was taken from, where the tool said so.
+	Sources []Source `json:"sources,omitempty"`
 	CallRef
 }
 
@@ -267,6 +269,9 @@ type UserMessage struct {
 	Delivery Delivery `json:"delivery,omitempty"`
 	// InputID is the request for input that the message answers.
 	InputID InputID `json:"input_id,omitempty"`
+	// Approval is the decision on a call, where an agent asked leave for one; Content tells it
+	// in words.
+	Approval *Approval `json:"approval,omitempty"`
 	// Grants are the permissions of whoever sent it: absent is everything, empty is nothing.
 	Grants []string `json:"grants,omitzero"`
 }

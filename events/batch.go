@@ -15,6 +15,9 @@ type BatchRow struct {
 	// Row is the row's id, unique in its batch; Index its place in the input, from 0.
 	Row   string `json:"row_id"`
 	Index int    `json:"index"`
+	// Line is where a row without an id of its own begins in its file, from 1: people know
+	// it by that. 0 for all others.
+	Line int `json:"line,omitempty"`
 	// Attempt counts how often the row was retried after a failure, from 0.
 	Attempt int `json:"attempt,omitempty"`
 }
@@ -26,6 +29,10 @@ type BatchStarted struct {
 	// came from a program.
 	Input  string `json:"input,omitempty"`
 	Output string `json:"output,omitempty"`
+	// Command is the command line that continues the batch, to be run in Folder; empty
+	// where none does.
+	Command string `json:"command,omitempty"`
+	Folder  string `json:"folder,omitempty"`
 	// Team is asked by rows that name none, Models are what its agents call.
 	Team      string   `json:"team"`
 	Models    []string `json:"models"`
@@ -102,19 +109,22 @@ type BatchCause struct {
 	Code   string `json:"code"`
 	Status Status `json:"status"`
 	Count  int    `json:"count"`
-	// Row, Run and Message are of the first row that it happened to; Run is empty where
-	// the row never had one.
+	// Row, Line, Run and Message are of the first row that it happened to; Line is that of
+	// [BatchRow], Run is empty where the row never had one.
 	Row     string `json:"row_id"`
+	Line    int    `json:"line,omitempty"`
 	Run     RunID  `json:"run_id,omitempty"`
 	Message string `json:"message"`
 }
 
 // BatchRowUnderWay is a row under way.
 type BatchRowUnderWay struct {
-	Row       string `json:"row_id"`
-	Index     int    `json:"index"`
-	Run       RunID  `json:"run_id"`
-	ElapsedMS int64  `json:"elapsed_ms"`
+	Row   string `json:"row_id"`
+	Index int    `json:"index"`
+	// Line is that of [BatchRow].
+	Line      int   `json:"line,omitempty"`
+	Run       RunID `json:"run_id"`
+	ElapsedMS int64 `json:"elapsed_ms"`
 	// Doing says what its agents do, in words.
 	Doing string `json:"doing,omitempty"`
 }

@@ -6,10 +6,13 @@ import "time"
 // batch's thread that belong to no run, which every log keeps beside the events.
 // batch_started opens it.
 type BatchSummary struct {
-	Tenant    TenantID `json:"tenant_id"`
-	Batch     BatchID  `json:"batch_id"`
-	Input     string   `json:"input,omitempty"`
-	Output    string   `json:"output,omitempty"`
+	Tenant TenantID `json:"tenant_id"`
+	Batch  BatchID  `json:"batch_id"`
+	Input  string   `json:"input,omitempty"`
+	Output string   `json:"output,omitempty"`
+	// Command continues the batch, in Folder; see [BatchStarted].
+	Command   string   `json:"command,omitempty"`
+	Folder    string   `json:"folder,omitempty"`
 	Team      string   `json:"team"`
 	Models    []string `json:"models,omitempty"`
 	Solo      bool     `json:"solo,omitempty"`
@@ -50,6 +53,7 @@ func (s *BatchSummary) start(env Envelope, e BatchStarted) {
 	// What is of the call before, and not of the whole batch.
 	s.Running, s.ElapsedMS, s.RowsPerSecond, s.LeftMS, s.Slowest, s.Limiters = 0, 0, 0, 0, nil, nil
 	s.Outages, s.Held = nil, 0
+	s.Command, s.Folder = e.Command, e.Folder
 	s.Input, s.Output, s.Team, s.Models, s.Solo, s.Simulated = e.Input, e.Output, e.Team, e.Models, e.Solo, e.Simulated
 	s.Rows, s.Status, s.Reason = e.Rows, StatusRunning, ""
 }
@@ -62,6 +66,22 @@ func (s *BatchSummary) Finished() bool {
 		return true
 	}
 	return false
+}
+
+// Continues gives the command line that continues the batch, or has its failed and degraded
+// rows run again; "" where none does.
+func (s *BatchSummary) Continues(retry bool) string {
+	command := s.Command
+	if command == "" || !retry {
+		return command
+	}
+	if s.Failed > 0 {
+		command += " --retry-failed"
+	}
+	if s.Degraded > 0 {
+		command += " --retry-degraded"
+	}
+	return command
 }
 
 // Searched gives the texts that [BatchQuery.Search] looks into.

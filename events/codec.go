@@ -161,6 +161,7 @@ var decoders = map[Kind]func(json.RawMessage) (Event, error){
 	KindTasksCreated:         decoder[TasksCreated],
 	KindTaskUpdated:          decoder[TaskUpdated],
 	KindDocumentUpdated:      decoder[DocumentUpdated],
+	KindEvidenceRefused:      decoder[EvidenceRefused],
 	KindAgentStarted:         decoder[AgentStarted],
 	KindAgentMessage:         decoder[AgentMessage],
 	KindAgentFinished:        decoder[AgentFinished],
@@ -190,6 +191,7 @@ var decoders = map[Kind]func(json.RawMessage) (Event, error){
 	KindPhaseChanged:         decoder[PhaseChanged],
 	KindTransitionRolledBack: decoder[TransitionRolledBack],
 	KindPermissionDenied:     decoder[PermissionDenied],
+	KindArtifactCreated:      decoder[ArtifactCreated],
 }
 
 // Kinds lists every kind of event, sorted by name.

@@ -29,6 +29,11 @@ type DocumentUpdated struct {
 	// the model call that wrote the text.
 	Tasks     []TaskID    `json:"task_ids,omitempty"`
 	ModelCall ModelCallID `json:"model_call_id,omitempty"`
+	// Sources are the passages that the author says the text rests on, checked; those of
+	// merged entries are with these.
+	Sources []Citation `json:"sources,omitempty"`
+	// Unsupported is set where the team requires evidence and no source was found.
+	Unsupported bool `json:"unsupported,omitempty"`
 }
 
 // Span is a stretch of an entry's text, in bytes, that stands for another entry.

@@ -111,6 +111,9 @@ type HandoffAccepted struct {
 	HandoffID HandoffID `json:"handoff_id"`
 	// EstimatedDurationSeconds is how long the target expects to need, 0 where it does not say.
 	EstimatedDurationSeconds int `json:"estimated_duration_seconds,omitempty"`
+	// AllMayAnswer is set where the target is a person beside whom everybody goes on
+	// answering: the conversation stays with whoever has it.
+	AllMayAnswer bool `json:"all_may_answer,omitempty"`
 	// Notice is what the user is shown of it, here and in the other kinds.
 	Notice string `json:"notice,omitempty"`
 }
@@ -192,7 +195,7 @@ type InputKind string
 const (
 	// InputQuestion: an agent asks the user.
 	InputQuestion InputKind = "question"
-	// InputApproval: an agent wants leave to act.
+	// InputApproval: an agent wants leave for a tool call. An [Approval] answers it.
 	InputApproval InputKind = "approval"
 	// InputHuman: a person is to answer in an agent's place.
 	InputHuman InputKind = "human"
@@ -210,6 +213,12 @@ type InputRequested struct {
 	Choices []string `json:"choices,omitempty"`
 	// Call is the tool call that the answer is the result of, "" where it is none.
 	Call CallID `json:"call,omitempty"`
+	// HandoffID is the handoff to a person beside whom all may answer, "" for none. The
+	// request stays open when its run ends, until the person answers, is asked again or
+	// leaves.
+	HandoffID HandoffID `json:"handoff_id,omitempty"`
+	// Action is what an [InputApproval] is about, nil for the other kinds.
+	Action *Action `json:"action,omitempty"`
 }
 
 // PhaseChanged takes the conversation into another phase.

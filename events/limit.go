@@ -26,6 +26,7 @@ const (
 	LimitMaxReplyChars         Limit = "max_reply_chars"
 	LimitMaxEmptyReplies       Limit = "max_empty_replies"
 	LimitMaxToolResultChars    Limit = "max_tool_result_chars"
+	LimitMaxArtifactBytes      Limit = "max_artifact_bytes"
 	LimitMaxReadChars          Limit = "max_read_chars"
 	LimitMaxTokens             Limit = "max_tokens"
 	LimitMaxCostUSD            Limit = "max_cost_usd"

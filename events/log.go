@@ -20,6 +20,7 @@ type Log interface {
 	Index
 	Tailer
 	Bookmarks
+	Artifacts
 
 	// Close waits for what is under way and closes the log; who waits in Wait or Tail
 	// gets [ErrClosed]. Twice is fine.
@@ -91,6 +92,9 @@ type Reader interface {
 type Index interface {
 	// Runs lists runs, newest first unless the query says otherwise.
 	Runs(ctx context.Context, query RunQuery) ([]RunSummary, error)
+
+	// Totals sums up all runs that the query matches, whatever its order and limit.
+	Totals(ctx context.Context, query RunQuery) (RunTotals, error)
 
 	// FindRun gives the run with that id, or whose id starts so if only one does.
 	// [ErrNotFound] or [ErrAmbiguous] otherwise.
@@ -199,6 +203,9 @@ type RunQuery struct {
 	// contains it, without regard to the case of A to Z.
 	Team, Model string
 	Status      []Status
+	// MinCostUSD lists runs that have cost at least as much, by known prices. That of a run
+	// under way may lag a few events behind.
+	MinCostUSD float64
 	// Search is matched against request and answer, and the id of a batch's row, without
 	// regard to case.
 	Search string
@@ -213,6 +220,37 @@ type RunQuery struct {
 	Before, After RunID
 	// Limit is the number of runs at most. Defaults to [DefaultRunsLimit].
 	Limit int
+}
+
+// RunTotals is what many runs come to.
+type RunTotals struct {
+	Runs int `json:"runs"`
+	// Rows counts those of them that work on rows of batches, Running those that run by
+	// their log.
+	Rows    int `json:"rows"`
+	Running int `json:"running"`
+	// Tokens is input and output.
+	Tokens int64 `json:"tokens"`
+	// CostUSD is that of the runs whose cost is known; Unpriced counts the others.
+	CostUSD  float64 `json:"cost_usd"`
+	Unpriced int     `json:"unpriced"`
+}
+
+// Add counts one more run.
+func (t *RunTotals) Add(run *RunSummary) {
+	t.Runs++
+	if run.Batch != nil {
+		t.Rows++
+	}
+	if run.Status == StatusRunning {
+		t.Running++
+	}
+	t.Tokens += run.Usage.Total()
+	if run.CostUSD == nil {
+		t.Unpriced++
+		return
+	}
+	t.CostUSD += *run.CostUSD
 }
 
 // DefaultRunsLimit is how many runs [Index.Runs], and batches [Index.Batches], lists

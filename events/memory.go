@@ -22,6 +22,8 @@ type Memory struct {
 	order []memoryPlace
 	// bookmarks are the places of those who follow the log, by name.
 	bookmarks map[string]Cursor
+	// artifacts are the files beside the events, each with the threads that have it.
+	artifacts map[ArtifactID]*memoryArtifact
 	// grown is closed when any thread grows; nil while nobody tails.
 	grown  chan struct{}
 	closed chan struct{}
@@ -49,7 +51,7 @@ var _ Log = (*Memory)(nil)
 
 // NewMemory gives an empty log.
 func NewMemory() *Memory {
-	return &Memory{threads: map[ThreadKey]*memoryThread{}, bookmarks: map[string]Cursor{}, closed: make(chan struct{})}
+	return &Memory{threads: map[ThreadKey]*memoryThread{}, bookmarks: map[string]Cursor{}, artifacts: map[ArtifactID]*memoryArtifact{}, closed: make(chan struct{})}
 }
 
 // Claim implements [Log].
@@ -144,6 +146,7 @@ func (m *Memory) add(thread *memoryThread, envs []Envelope) error {
 			return err
 		}
 		m.order = append(m.order, memoryPlace{thread, envs[i].Seq})
+		m.nameArtifacts(thread.key, envs[i].Data)
 	}
 	thread.envs = append(thread.envs, envs...)
 	wake(&thread.grown)

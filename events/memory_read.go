@@ -149,7 +149,30 @@ func (m *Memory) Runs(ctx context.Context, query RunQuery) ([]RunSummary, error)
 		return nil, err
 	}
 	defer m.mu.Unlock()
-	var found []RunSummary
+	found := m.matching(query)
+	slices.SortFunc(found, func(a, b RunSummary) int {
+		if query.OldestFirst {
+			return cmp.Compare(a.Run, b.Run)
+		}
+		return cmp.Compare(b.Run, a.Run)
+	})
+	return firstOf(found, query.Limit), nil
+}
+
+// Totals implements [Log].
+func (m *Memory) Totals(ctx context.Context, query RunQuery) (totals RunTotals, err error) {
+	if err := m.lock(ctx); err != nil {
+		return totals, err
+	}
+	defer m.mu.Unlock()
+	for _, run := range m.matching(query) {
+		totals.Add(&run)
+	}
+	return totals, nil
+}
+
+// matching gives the runs that the query matches, in no order. Hold m.mu.
+func (m *Memory) matching(query RunQuery) (found []RunSummary) {
 	search := strings.ToLower(query.Search)
 	for _, thread := range m.threads {
 		newest := newestOf(thread.runs)
@@ -159,13 +182,7 @@ func (m *Memory) Runs(ctx context.Context, query RunQuery) ([]RunSummary, error)
 			}
 		}
 	}
-	slices.SortFunc(found, func(a, b RunSummary) int {
-		if query.OldestFirst {
-			return cmp.Compare(a.Run, b.Run)
-		}
-		return cmp.Compare(b.Run, a.Run)
-	})
-	return firstOf(found, query.Limit), nil
+	return found
 }
 
 // newestOf gives the run whose id sorts last, "" of none.
@@ -193,6 +210,7 @@ func (q RunQuery) matches(run *RunSummary, search string) bool {
 		q.Own && run.Batch != nil,
 		q.Team != "" && q.Team != run.Team,
 		q.Model != "" && !run.asks(strings.ToLower(q.Model)),
+		q.MinCostUSD > 0 && (run.CostUSD == nil || *run.CostUSD < q.MinCostUSD),
 		q.Before != "" && run.Run >= q.Before,
 		q.After != "" && run.Run <= q.After:
 		return false

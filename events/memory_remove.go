@@ -32,6 +32,7 @@ func (m *Memory) Remove(ctx context.Context, key ThreadKey) error {
 		return fmt.Errorf("remove thread=%s: %w", key.Thread, err)
 	}
 	delete(m.threads, key)
+	m.dropArtifacts(key)
 	for i := range m.order {
 		if m.order[i].thread == thread {
 			m.order[i].thread = nil // its place stays

@@ -24,11 +24,14 @@ type RunSummary struct {
 	Start  time.Time `json:"started_at"`
 	// Updated is the time of the newest event; of the last once the run is over.
 	Updated time.Time `json:"updated_at"`
-	// DrivenMS is how long the run had been driven when it was last suspended, or
-	// finished: downtime is not in it. It is 0 until then, and in summaries that earlier
-	// versions stored.
-	DrivenMS  int64 `json:"driven_ms,omitempty"`
-	Simulated bool  `json:"simulated,omitempty"`
+	// DrivenMS is for how long processes have driven the run: waits for endpoints and for
+	// people, and downtime, are not in it. While the run is driven the time since DrivenTo
+	// comes on top. It is 0 in summaries that earlier versions stored of runs under way.
+	DrivenMS int64 `json:"driven_ms,omitempty"`
+	// DrivenTo is the time of the driver's newest event, up to which DrivenMS counts; nil
+	// where the run is not driven, or waits for an endpoint.
+	DrivenTo  *time.Time `json:"driven_to,omitempty"`
+	Simulated bool       `json:"simulated,omitempty"`
 	// Batch is set on the run of a batch's row.
 	Batch *BatchRow `json:"batch,omitempty"`
 	// Request and Answer are cut to 2,000 characters.
@@ -52,6 +55,10 @@ type Ask struct {
 	For     InputKind `json:"kind"`
 	// Question is cut to 500 characters.
 	Question string `json:"question"`
+	// Handoff is set on a request that stays open when the run ends: see [InputRequested].
+	Handoff HandoffID `json:"handoff_id,omitempty"`
+	// Dispatch is whose call waits for leave: nobody waits once that has ended.
+	Dispatch DispatchID `json:"dispatch_id,omitempty"`
 }
 
 // askChars bounds [Ask.Question]: enough to know what is wanted.
@@ -71,6 +78,7 @@ func (s *RunSummary) Apply(env Envelope) error {
 		return fmt.Errorf("event seq=%d belongs to run %s, not %s", env.Seq, env.Run, s.Run)
 	}
 	s.LastSeq, s.Updated = env.Seq, env.Time
+	s.drive(env)
 	s.Usage, s.CostUSD = LostIn(env.Data).AddTo(s.Usage, s.CostUSD)
 	switch e := env.Data.(type) {
 	case TasksCreated:
@@ -99,20 +107,50 @@ func (s *RunSummary) Apply(env Envelope) error {
 		s.Status, s.Reason = StatusRunning, ""
 	case InputRequested:
 		question, _ := chars.Cut(e.Question, askChars)
-		s.Asks = append(s.Asks[:len(s.Asks):len(s.Asks)], Ask{e.InputID, e.For, question})
+		ask := Ask{InputID: e.InputID, For: e.For, Question: question, Handoff: e.HandoffID}
+		if e.For == InputApproval {
+			ask.Dispatch = env.Dispatch
+		}
+		s.Asks = append(s.Asks[:len(s.Asks):len(s.Asks)], ask)
 	case UserMessage:
-		s.answered(e.InputID)
+		s.close(func(a Ask) bool { return e.Answers(a.InputID, a.For) })
+	case AgentFinished:
+		s.close(func(a Ask) bool { return a.Dispatch != "" && a.Dispatch == env.Dispatch })
+	case HandoffReturned:
+		s.close(func(a Ask) bool { return a.Dispatch != "" && a.Dispatch == DispatchID(e.HandoffID) })
+	case HandoffExitRequested:
+		s.close(func(a Ask) bool { return a.Handoff == e.HandoffID })
 	case WorkflowFinished:
-		s.Asks = nil
+		s.close(func(a Ask) bool { return a.Handoff == "" })
 		s.Status, s.Reason, s.Limit, s.DrivenMS = e.Status, e.Reason, e.Limit, e.DrivenMS
 	}
 	return nil
 }
 
-// answered takes a request for input off the list, if it is on it.
-func (s *RunSummary) answered(id InputID) {
-	if slices.ContainsFunc(s.Asks, func(a Ask) bool { return a.InputID == id }) {
-		s.Asks = slices.DeleteFunc(slices.Clone(s.Asks), func(a Ask) bool { return a.InputID == id })
+// drive counts the time up to an event. What others post says nothing about who drives the
+// run, and nobody drove it from its last event until it was resumed.
+func (s *RunSummary) drive(env Envelope) {
+	if Posted(env.Data) {
+		return
+	}
+	now := env.Time // of its own, so that no event is kept for it
+	_, resumed := env.Data.(RunResumed)
+	if s.DrivenTo != nil && !resumed {
+		s.DrivenMS += max(0, now.UnixMilli()-s.DrivenTo.UnixMilli())
+		s.DrivenTo = &now
+	}
+	switch env.Data.(type) {
+	case RunResumed, OutageEnded, RunCancelled:
+		s.DrivenTo = &now
+	case OutageBegan, RunSuspended, WorkflowFinished:
+		s.DrivenTo = nil
+	}
+}
+
+// close takes requests for input off the list.
+func (s *RunSummary) close(closed func(Ask) bool) {
+	if slices.ContainsFunc(s.Asks, closed) {
+		s.Asks = slices.DeleteFunc(slices.Clone(s.Asks), closed)
 	}
 	if len(s.Asks) == 0 {
 		s.Asks = nil
@@ -120,12 +158,12 @@ func (s *RunSummary) answered(id InputID) {
 }
 
 func (s *RunSummary) start(env Envelope, e WorkflowStarted) {
-	zero := 0.0
+	zero, now := 0.0, env.Time
 	request, _ := chars.Cut(e.Message, summaryTextChars)
 	*s = RunSummary{
 		Tenant: env.Tenant, Thread: env.Thread, Run: env.Run,
 		Team: e.Team, Status: StatusRunning, Solo: e.Solo, Simulated: e.Simulated, Batch: e.Batch,
-		Start: env.Time, Updated: env.Time, Request: request,
+		Start: env.Time, Updated: env.Time, DrivenTo: &now, Request: request,
 		CostUSD: &zero, FirstSeq: env.Seq, LastSeq: env.Seq, Tasks: e.TasksBefore, FinishedTasks: e.FinishedBefore,
 	}
 	seen := map[string]bool{}
@@ -139,10 +177,10 @@ func (s *RunSummary) start(env Envelope, e WorkflowStarted) {
 	}
 }
 
-// Elapsed is how long the run has been driven; of one under way, and of one that an
-// earlier version stored, the time from its start to its newest event.
+// Elapsed is how long the run has been driven, up to its newest event; where an earlier
+// version stored no such time, that from its start.
 func (s *RunSummary) Elapsed() time.Duration {
-	if s.Status != StatusRunning && s.DrivenMS > 0 {
+	if s.DrivenMS > 0 || s.DrivenTo != nil {
 		return time.Duration(s.DrivenMS) * time.Millisecond
 	}
 	return s.Updated.Sub(s.Start)

@@ -54,7 +54,7 @@ type WorkflowStarted struct {
 	// Layout is the layout of the shared document, as package document writes it.
 	Layout json.RawMessage `json:"layout,omitempty"`
 	// Config is the resolved configuration: team, prompts, tools, limits. The
-	// runner writes it and reads it back on resume; nothing else interprets it.
+	// runner writes it and reads it back on resume; others read what models were sent.
 	Config json.RawMessage `json:"config,omitempty"`
 	// Solo marks a run of a single agent without specialists.
 	Solo bool `json:"solo,omitempty"`
@@ -83,6 +83,9 @@ type WorkflowStarted struct {
 	Synthetic bool `json:"synthetic,omitempty"`
 	// ForkedFrom is set on a run that began as a copy of another one's facts.
 	ForkedFrom *ForkOrigin `json:"forked_from,omitempty"`
+	// Traceparent is the span of others that the run is part of, as W3C Trace Context writes
+	// it; "" where there is none.
+	Traceparent string `json:"traceparent,omitempty"`
 }
 
 // ForkOrigin says where a forked run comes from and what is different in it. The
@@ -177,7 +180,8 @@ type Error struct {
 }
 
 // CancelRequested asks whoever drives the run to end it. It may be posted
-// without a claim.
+// without a claim. In the thread of a batch it asks whoever runs the batch to stop, so that
+// it can be continued.
 type CancelRequested struct {
 	fact
 	Reason string `json:"reason,omitempty"`

@@ -156,9 +156,22 @@ func askTool(t *team.Team, o team.Orchestration, askable []events.AgentID) agent
 				return "", err
 			}
 			text, err := json.MarshalIndent(replies, "", "  ")
+			if in.Agent == events.FacilitatorID && limited(args.Strategy, replies) {
+				return string(text) + "\n" + saying(t.Messages().Limited, ""), err
+			}
 			return string(text), err
 		}),
 	}
+}
+
+// limited reports whether an answer has to do without some of what was asked for. Of those who
+// are asked for the first answer, one is enough.
+func limited(strategy Strategy, replies []Reply) bool {
+	failed := func(r Reply) bool { return !r.Success }
+	if strategy == FirstSuccess {
+		return !slices.ContainsFunc(replies, func(r Reply) bool { return r.Success })
+	}
+	return slices.ContainsFunc(replies, failed)
 }
 
 // Ask puts the question to the specialists and gives a reply of each, in order. What
@@ -234,6 +247,11 @@ func (a *asking) atOnce() ([]Reply, error) {
 		})
 	}
 	_ = asked.Wait() // errs has them all
+	for i, id := range ids {
+		if errors.Is(context.Cause(ctx), loop.ErrCancelled) && errors.Is(errs[i], loop.ErrAwaitingInput) { // nobody needs what it waits for
+			replies[i], errs[i] = a.drive(ctx, id)
+		}
+	}
 	return replies, errors.Join(errs...)
 }
 

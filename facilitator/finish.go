@@ -118,7 +118,7 @@ func inVain(run *thread.Run) string {
 func anyoneAnswered(run *thread.Run) bool {
 	return slices.ContainsFunc(run.Dispatches, func(d *thread.Dispatch) bool {
 		return d.Finish != nil && d.Finish.Status == events.OutcomeOK && d.Start.Tool != events.SuperviseTool
-	}) || slices.ContainsFunc(run.Inputs(), func(i *thread.Input) bool { return i.Answer != nil })
+	}) || slices.ContainsFunc(run.Inputs(), func(i *thread.Input) bool { return i.Answer != nil || i.HandoffID != "" })
 }
 
 // missingWork names the open tasks and the failures behind them.

@@ -6,18 +6,11 @@ import (
 
 	"github.com/convene-run/convene/conversation"
 	"github.com/convene-run/convene/events"
-	"github.com/convene-run/convene/internal/chars"
 	"github.com/convene-run/convene/internal/handoff"
 	"github.com/convene-run/convene/internal/quote"
 	"github.com/convene-run/convene/specialists"
 	"github.com/convene-run/convene/thread"
 )
-
-// Summarize writes the summary of a handoff that no model wrote: the user's message.
-func Summarize(request string) string {
-	const head = "The user writes: "
-	return head + chars.Clip(request, conversation.MaxSummaryChars-chars.Count(head)-1)
-}
 
 // tell writes to the facilitator what became of the conversation.
 func tell(tx *thread.Tx, reason, content string) {
@@ -37,6 +30,13 @@ func TellRejected(tx *thread.Tx, desk *handoff.Desk, target events.AgentID, reje
 // TellRefused tells the facilitator that what the user asked for was refused.
 func TellRefused(tx *thread.Tx, refused error) {
 	tell(tx, nudgeRejected, quote.After("This was refused:", refused.Error())+"\n\nTell the user so.")
+}
+
+// TellAsked tells the facilitator of a person who was asked beside it, so that it does not
+// wait.
+func TellAsked(tx *thread.Tx, desk *handoff.Desk, person *conversation.Session) {
+	tell(tx, nudgeAsked, fmt.Sprintf("The user's message asks for %s, who was told and answers the user here as soon as possible. Do not hand over to %[1]s again. %s\nThen help with what you can.",
+		person.Request.Target, saying(desk.Team.Messages().PersonAsked, desk.Policy(tx.Run).Name(person.Request.Target))))
 }
 
 // TellExpired tells the facilitator that the user's message found a session closed that was

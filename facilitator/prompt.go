@@ -34,12 +34,20 @@ func System(t *team.Team) (string, error) {
 // SoloSystem gives the system prompt of a run with a single agent.
 func SoloSystem(t *team.Team) (string, error) { return render(solo, t) }
 
+// evidenceText is said where the team requires evidence.
+const evidenceText = "\n\nThis team requires evidence. read_document marks as unsupported the entries for which no source was found. " +
+	"Keep them apart when you merge: refer to them with {{entry:ID}} rather than rewriting them. " +
+	"In your answer write \"unsupported\" beside each statement that rests on such an entry, or on none.\n"
+
 func render(text *template.Template, t *team.Team) (string, error) {
 	var b strings.Builder
 	err := text.Execute(&b, map[string]any{
 		"DisplayName": t.Facilitator.DisplayName, "Prompt": strings.TrimSpace(t.Facilitator.Prompt),
 		"Specialists": t.Workers(), "MaxTasks": t.Limits.MaxTasks,
 	})
+	if t.Evidence == team.EvidenceRequired {
+		b.WriteString(evidenceText)
+	}
 	if len(t.AnswerSchema) > 0 {
 		b.WriteString("\n\nYour answer to the user, at the very end, is one JSON value that fits this JSON Schema, and nothing else, no text around it:\n")
 		b.Write(t.AnswerSchema)

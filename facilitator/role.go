@@ -26,6 +26,7 @@ const (
 	nudgeContinued = "continued"
 	nudgeRejected  = "handoff_rejected"
 	nudgeSaved     = "saved_sessions"
+	nudgeAsked     = "person_asked"
 )
 
 // Role is what makes an agent the facilitator, or the only agent of a solo run.

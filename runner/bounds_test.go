@@ -37,6 +37,7 @@ var boundTests = map[events.Limit]func(*testing.T){
 	events.LimitMaxEmptyReplies:       testMaxEmptyReplies,
 	events.LimitMaxToolResultChars:    testMaxToolResultChars,
 	events.LimitMaxReadChars:          testMaxReadChars,
+	events.LimitMaxArtifactBytes:      testMaxArtifactBytes,
 	events.LimitMaxTokens:             testMaxTokens,
 	events.LimitMaxCostUSD:            testMaxCostUSD,
 	events.LimitMaxSpecialistTokens:   testMaxSpecialistTokens,

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -14,8 +15,17 @@ type clock struct {
 	at, since time.Time
 }
 
-// now reads the machine's clocks. Tests step the wall clock with it.
-var now = time.Now
+// stepped reads the machine's clocks where a test steps the wall clock; nil elsewhere. A run
+// that an earlier test left behind may read it meanwhile.
+var stepped atomic.Pointer[func() time.Time]
+
+// now reads the machine's clocks.
+func now() time.Time {
+	if read := stepped.Load(); read != nil {
+		return (*read)()
+	}
+	return time.Now()
+}
 
 func newClock() *clock {
 	claimed := now()

@@ -57,9 +57,10 @@ func (c *Conversation) HandOff(ctx context.Context, h conversation.Handoff) (eve
 	return c.runner.handOff(ctx, c.Key(), h, c.job.terms())
 }
 
-// Return gives it back to the facilitator, as [Runner.Leave] does.
+// Return gives it back to the facilitator, as [Runner.Leave] does for the session that is
+// active.
 func (c *Conversation) Return(ctx context.Context, by conversation.Caller) error {
-	return c.runner.leave(ctx, c.Key(), by, c.job.terms())
+	return c.runner.leave(ctx, c.Key(), "", by, c.job.terms())
 }
 
 // Context says where the conversation stands.

@@ -60,7 +60,7 @@ func (r *Run) delegate(ctx context.Context, dispatcher loop.Dispatcher) error {
 	replies, err := facilitator.Ask(ctx, t, r.journal, dispatcher, *r.plan.config.Delegation, in)
 	cause := context.Cause(ctx)
 	if errors.Is(err, loop.ErrSuspended) || ctx.Err() != nil && errors.Is(cause, loop.ErrSuspended) {
-		return loop.ErrSuspended
+		return loop.Suspension(err)
 	}
 	return r.journal.Do(func(tx *thread.Tx) {
 		switch {

@@ -165,7 +165,28 @@ func TestAskSpecialistsTool(t *testing.T) {
 	require.Equal(t, 3, result.ModelCalls, "the answers are paid for in the log")
 	messages := client.Requests("the facilitator of a team")[1].Messages
 	var replies []facilitator.Reply
-	require.NoError(t, json.Unmarshal([]byte(messages[len(messages)-1].Content), &replies))
+	require.NoError(t, json.NewDecoder(strings.NewReader(messages[len(messages)-1].Content)).Decode(&replies)) // a note follows
 	require.Equal(t, "Soup.", replies[0].Response)
 	require.Contains(t, replies[1].Error, "derailed")
+}
+
+// Proves R41: an agent asks no more specialists at once, and by no other strategy, than it
+// declares.
+func TestDeclaredDelegations(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tm := experts(t)
+		tm.Facilitator.MaxConcurrentDelegations, tm.Facilitator.SupportedDelegationStrategies = 1, []string{"parallel"}
+		client := llmtest.Script(t, llmtest.Agent("FOOD", llmtest.Says("Soup.").After(time.Second)), llmtest.Agent("RAIL", llmtest.Says("Train.").After(2*time.Second)))
+		r := newRunner(t, events.NewMemory(), client)
+		both := facilitator.Delegation{Question: "How do we start?", Specialists: []events.AgentID{"food", "rail"}}
+		start := time.Now()
+		result, _, err := r.Delegate(t.Context(), runner.Job{Team: tm}, both)
+		require.NoError(t, err)
+		require.Equal(t, "From food:\n\nSoup.\n\nFrom rail:\n\nTrain.", result.Answer)
+		require.Equal(t, 3*time.Second, time.Since(start), "one after the other")
+
+		both.Strategy = facilitator.Sequential
+		_, _, err = r.Delegate(t.Context(), runner.Job{Team: tm}, both)
+		require.ErrorContains(t, err, `no strategy "sequential": choose from parallel`)
+	})
 }

@@ -30,13 +30,14 @@ func (r *Run) State() (th *thread.Thread) {
 // WallClock gives the runs of a test a wall clock that can be set, by what it returns,
 // while the monotonic clock goes on as it was.
 func WallClock(t testing.TB) (step func(by time.Duration)) {
-	read, begun := now, time.Now()
+	begun := time.Now()
 	var ahead atomic.Int64
-	now = func() time.Time {
-		moment := read()
+	read := func() time.Time {
+		moment := time.Now()
 		return withMonotonic(moment.Add(time.Duration(ahead.Load())), moment.Sub(begun))
 	}
-	t.Cleanup(func() { now = read })
+	stepped.Store(&read)
+	t.Cleanup(func() { stepped.Store(nil) })
 	return func(by time.Duration) { ahead.Add(int64(by)) }
 }
 

@@ -119,7 +119,11 @@ func (r *Runner) forked(started events.WorkflowStarted, from events.RunSummary, 
 			c.Agents[j].Models = []string{change.Model}
 		}
 	}
-	plan, err := r.resolve(c)
+	offered, err := r.shelf(&c.Team, c.Solo)
+	if err != nil {
+		return started, err
+	}
+	plan, err := r.resolve(c, offered)
 	if err != nil {
 		return started, err
 	}

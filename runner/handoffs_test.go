@@ -66,6 +66,7 @@ func TestEdgeSubAgentUnavailable(t *testing.T) {
 	read := script.Requests(boss)[1].Messages
 	require.Contains(t, said(read)[2], "By tokens.")
 	require.Contains(t, said(read)[2], "the knowledge base is down")
+	require.Contains(t, said(read)[2], "Say in the user's language: I'm working with limited resources right now, but here's what I know...")
 	require.Contains(t, read[0].Content, "name in your answer what is missing for that reason")
 }
 
@@ -460,7 +461,7 @@ func TestProgramHandsOver(t *testing.T) {
 	require.ErrorAs(t, err, &rejected)
 	require.Equal(t, conversation.CodePermissionDenied, rejected.Code)
 	wait()
-	require.NoError(t, r.Leave(t.Context(), "", k.thread, conversation.Caller{UserID: "ann"}))
+	require.NoError(t, r.Leave(t.Context(), "", k.thread, "", conversation.Caller{UserID: "ann"}))
 	wait()
 	id, err = r.HandOff(t.Context(), "", k.thread, conversation.Handoff{Resume: "h1"})
 	require.NoError(t, err)
@@ -501,4 +502,20 @@ func TestSpecialistGoneFromTheTeam(t *testing.T) {
 	th := k.fold()
 	require.Nil(t, th.Handoffs.Active())
 	require.Equal(t, []any{conversation.StatusError, "gathering"}, []any{th.Handoffs.Sessions[0].Status, th.Handoffs.Sessions[0].Workflow.State})
+}
+
+// Proves R40: the summary that the engine writes has the user's last messages, sanitized, so that
+// the user repeats nothing; what an agent said is not among them.
+func TestTriggerPassesOnWhatTheUserSaid(t *testing.T) {
+	k := &talk{t: t, log: events.NewMemory()}
+	script := llmtest.Script(t,
+		llmtest.Agent(boss, llmtest.Says("1."), llmtest.Says("2."), llmtest.Says("3."), llmtest.Says("4.")),
+		llmtest.Agent(alphaTalks, llmtest.Says("For which channel?")))
+	for _, text := range []string{"Hello", "I watch payments", "Write to ann@example.com\nat night", strings.Repeat("x", 2500), "create skill"} {
+		k.say(script, text)
+	}
+	summary := of[events.HandoffRequested](k)[0].ContextSummary
+	require.Equal(t, "The user writes: create skill\nBefore that, the oldest first:\n- I watch payments\n- Write to [EMAIL] at night\n- "+
+		strings.Repeat("x", 300)+"…", summary)
+	require.Contains(t, said(script.Requests(alphaTalks)[0].Messages)[0], "> - I watch payments\n")
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/facilitator"
 	"github.com/convene-run/convene/internal/chars"
+	"github.com/convene-run/convene/internal/handoff"
 	"github.com/convene-run/convene/thread"
 )
 
@@ -30,18 +31,18 @@ func (r *Runner) handOff(ctx context.Context, key events.ThreadKey, h conversati
 		h.Source = events.FacilitatorID
 	}
 	var rejected *conversation.RejectedError
-	var handoff events.HandoffID
+	var session events.HandoffID
 	text := fmt.Sprintf("[The conversation is handed to %s: %s]", chars.Clip(string(h.Target), conversation.MaxReasonChars), h.Reason)
 	if h.Resume != "" {
 		text = fmt.Sprintf("[The conversation is handed back to whoever had it in %s.]", chars.Clip(string(h.Resume), conversation.MaxReasonChars))
 	}
 	err := r.leadWhenFree(ctx, key, terms, text, func(tx *thread.Tx, p *plan) error {
 		state := &tx.Run.Thread().Handoffs
-		handoff, rejected = p.desk.HandOver(tx, thread.Facilitator, h)
+		session, rejected = p.desk.HandOver(tx, thread.Facilitator, h)
 		switch {
 		case rejected != nil:
 			facilitator.Finish(tx, facilitator.Ending{Failed: true, Reason: rejected.Reason})
-		case state.Active() != state.Session(handoff): // it waits for another to end
+		case state.Active() != state.Session(session) && state.Person() != state.Session(session): // it waits for another to end
 			facilitator.Finish(tx, facilitator.Ending{})
 		}
 		return nil
@@ -52,21 +53,24 @@ func (r *Runner) handOff(ctx context.Context, key events.ThreadKey, h conversati
 	if err != nil {
 		return "", fmt.Errorf("hand off thread %s: %w", key.Thread, err)
 	}
-	return handoff, nil
+	return session, nil
 }
 
 // Leave gives a conversation that was handed over back to the facilitator, who then
-// answers the user: in the run under way there, or in one of its own. by is who leaves, with
+// answers the user: in the run under way there, or in one of its own. session is the handoff
+// that is left, "" for the active one; where a person answers beside the agents, that session
+// can be named too, is left with "" where no other is active, and nobody answers the user for
+// it. by is who leaves, with
 // the grants that [conversation.PermissionCancel] is looked for in; a refusal is a
 // [*conversation.RejectedError], which the log records. What the specialist had gathered is
 // kept. Where nothing is handed over the error is [conversation.ErrNoHandoff].
-func (r *Runner) Leave(ctx context.Context, tenant events.TenantID, id events.ThreadID, by conversation.Caller) error {
-	return r.leave(ctx, events.ThreadKey{Tenant: tenant.OrLocal(), Thread: id}, by, Terms{})
+func (r *Runner) Leave(ctx context.Context, tenant events.TenantID, id events.ThreadID, session events.HandoffID, by conversation.Caller) error {
+	return r.leave(ctx, events.ThreadKey{Tenant: tenant.OrLocal(), Thread: id}, session, by, Terms{})
 }
 
-func (r *Runner) leave(ctx context.Context, key events.ThreadKey, by conversation.Caller, terms Terms) error {
+func (r *Runner) leave(ctx context.Context, key events.ThreadKey, session events.HandoffID, by conversation.Caller, terms Terms) error {
 	for range maxConflicts {
-		err := r.tryLeave(ctx, key, by, terms)
+		err := r.tryLeave(ctx, key, session, by, terms)
 		if !errors.Is(err, events.ErrRunOver) && !errors.Is(err, ErrBusy) && !errors.Is(err, events.ErrHeld) {
 			if err != nil {
 				err = fmt.Errorf("leave the handoff of thread %s: %w", key.Thread, err)
@@ -81,27 +85,27 @@ func (r *Runner) leave(ctx context.Context, key events.ThreadKey, by conversatio
 }
 
 // tryLeave leaves the handoff as the thread is now.
-func (r *Runner) tryLeave(ctx context.Context, key events.ThreadKey, by conversation.Caller, terms Terms) error {
+func (r *Runner) tryLeave(ctx context.Context, key events.ThreadKey, session events.HandoffID, by conversation.Caller, terms Terms) error {
 	var fact events.Event
 	var refused error
 	var underWay events.RunID
-	var target events.AgentID
+	text := ""
 	queued := false
 	err := r.kept.Use(ctx, key, func(th *thread.Thread) error {
-		if fact, refused = conversation.Exit(&th.Handoffs, by); fact == nil {
+		if fact, refused = conversation.Exit(&th.Handoffs, session, by); fact == nil {
 			return refused
 		}
 		if current := th.Current(); !current.Status.Over() {
 			underWay = current.ID
 		}
-		queued, target = len(th.Queue()) > 0, th.Handoffs.Active().Request.Target
+		queued, text = len(th.Queue()) > 0, leaving(&th.Handoffs, session)
 		return nil
 	})
 	switch {
 	case err != nil:
 		return err
 	case underWay != "":
-		if _, err := r.config.Log.Post(ctx, key, events.Envelope{Run: underWay, Data: fact}); err != nil {
+		if err := r.post(ctx, key, events.Envelope{Run: underWay, Data: fact}); err != nil {
 			return err
 		}
 		if refused != nil {
@@ -112,8 +116,12 @@ func (r *Runner) tryLeave(ctx context.Context, key events.ThreadKey, by conversa
 		return errors.Join(ErrBusy, r.heard(r.carryOn(ctx, key, terms)))
 	}
 	var rejected *conversation.RejectedError
-	err = r.lead(ctx, key, terms, "[The user leaves "+string(target)+".]", func(tx *thread.Tx, p *plan) error {
-		err := p.desk.Leave(tx, by)
+	err = r.lead(ctx, key, terms, text, func(tx *thread.Tx, p *plan) error {
+		person := tx.Run.Thread().Handoffs.Person()
+		err := p.desk.Leave(tx, session, by)
+		if err == nil && person != nil && person.Status.Over() {
+			facilitator.Finish(tx, facilitator.Ending{})
+		}
 		if errors.As(err, &rejected) {
 			facilitator.Finish(tx, facilitator.Ending{Failed: true, Reason: rejected.Reason})
 			return nil
@@ -124,6 +132,14 @@ func (r *Runner) tryLeave(ctx context.Context, key events.ThreadKey, by conversa
 		err = rejected
 	}
 	return err
+}
+
+// leaving says what a run is about in which a session is left.
+func leaving(state *conversation.State, session events.HandoffID) string {
+	if active := state.Active(); active != nil && (session == "" || session == active.ID) {
+		return fmt.Sprintf("[The user leaves %s.]", active.Request.Target)
+	}
+	return "[The person who was asked leaves the user to the agents.]"
 }
 
 // heard forgets that somebody else drives the thread, who hears what was posted.
@@ -190,5 +206,8 @@ func (r *Run) leads(ctx context.Context, th *thread.Thread, text string, decide 
 		return err
 	}
 	r.plan, started.Follows, started.Synthetic = plan, before.ID, true
-	return r.openWith(ctx, th, nil, started, func(tx *thread.Tx) error { return decide(tx, plan) })
+	return r.openWith(ctx, th, nil, started, func(tx *thread.Tx) error {
+		handoff.Ask(tx)
+		return decide(tx, plan)
+	})
 }

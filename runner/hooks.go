@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/thread"
@@ -23,6 +24,10 @@ type Hooks struct {
 	OnHandoffRejected func(events.Envelope, events.HandoffRequested, events.HandoffRejected)
 	// OnEvent is told of every event, before the others.
 	OnEvent func(events.Envelope)
+	// Delay is how long events may wait to be told of, so that many are read from the log at
+	// once, which is what following it costs. The end of a run waits for nothing. Defaults to
+	// none.
+	Delay time.Duration
 }
 
 func (h *Hooks) none() bool {
@@ -131,6 +136,7 @@ func (h *hooking) tell(key events.ThreadKey, t *told) {
 			return
 		}
 		_ = h.log.Wait(ctx, key, t.after) // what ended it is seen at the next look
+		h.gather(ctx, t)
 		t.more()
 	}
 }
@@ -145,6 +151,22 @@ func (h *hooking) pause(key events.ThreadKey, t *told, failed error) (ctx contex
 	}
 	ctx, t.more = context.WithCancel(h.ctx)
 	return ctx, false
+}
+
+// gather lets further events come, while the thread is driven.
+func (h *hooking) gather(ctx context.Context, t *told) {
+	h.mu.Lock()
+	driven := t.driven > 0
+	h.mu.Unlock()
+	if h.hooks.Delay <= 0 || !driven {
+		return
+	}
+	timer := time.NewTimer(h.hooks.Delay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
 }
 
 // call tells the hooks of an event.

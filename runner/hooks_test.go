@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -62,4 +63,20 @@ func TestHooks(t *testing.T) {
 		require.Equal(t, events.Seq(i+1), seq)
 	}
 	require.Equal(t, []string{"h1 to alpha", "phase handling", "h2 rejected: active_session"}, said)
+}
+
+// Events that may wait are told of at the end of the run at the latest.
+func TestHooksMayWait(t *testing.T) {
+	log := events.NewMemory()
+	var kinds []events.Kind
+	script := llmtest.Script(t, llmtest.Agent(boss, llmtest.Says("Hello")))
+	r, err := runner.New(runner.Config{Log: log, Models: oneClient{script}, Hooks: runner.Hooks{
+		OnEvent: func(env events.Envelope) { kinds = append(kinds, env.Data.Kind()) },
+		Delay:   time.Hour,
+	}})
+	require.NoError(t, err)
+	_, err = r.Run(t.Context(), runner.Job{Request: "Hi", Team: talkers()})
+	require.NoError(t, err)
+	require.NoError(t, r.Shutdown(t.Context()))
+	require.Equal(t, events.KindWorkflowFinished, kinds[len(kinds)-1])
 }

@@ -3,6 +3,7 @@ package runner
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/convene-run/convene/events"
@@ -51,6 +52,23 @@ func (o OnInput) answer() (text string, answers bool) {
 // errNobodyAnswers is why a run with [FailOnInput] fails.
 var errNobodyAnswers = errors.New("it asked for input, and nobody is there to answer")
 
+// untilAnswered runs drive again for as long as answers come that it waits for.
+func (r *Run) untilAnswered(drive func() error) error {
+	for {
+		err := drive()
+		if !errors.Is(err, loop.ErrAwaitingInput) {
+			return err
+		}
+		if err := r.awaitInput(); err != nil {
+			return err
+		}
+		parked := false
+		if err := r.journal.Do(func(tx *thread.Tx) { parked = tx.Run.Status.Over() || tx.Run.Suspended != nil }); err != nil || parked {
+			return err
+		}
+	}
+}
+
 // awaitInput does what the terms say with a run in which nothing is at work that does not wait
 // for a person: unless it goes on, it is parked.
 func (r *Run) awaitInput() error {
@@ -59,16 +77,31 @@ func (r *Run) awaitInput() error {
 		text, answers := r.terms.OnInput.answer()
 		switch {
 		case tx.Run.Status.Over(), tx.Run.Cancelled, ready(tx.Run):
-		case answers:
-			for _, input := range tx.Run.Thread().Inputs() {
+		case answers && len(questionsOf(tx.Run)) > 0:
+			for _, input := range questionsOf(tx.Run) {
 				tx.Emit("", "", events.UserMessage{Content: text, Delivery: events.DeliveryAnswer, InputID: input.InputID})
 			}
-		case r.terms.OnInput == FailOnInput:
+		case r.terms.OnInput == FailOnInput && len(questionsOf(tx.Run)) > 0:
 			tx.Emit(events.FacilitatorID, thread.Facilitator, events.Error{Message: errNobodyAnswers.Error(), Code: codeNobodyAnswers})
-			facilitator.Finish(tx, facilitator.Ending{Failed: true, Reason: asked(tx.Run.Thread().Inputs())})
+			facilitator.Finish(tx, facilitator.Ending{Failed: true, Reason: asked(questionsOf(tx.Run))})
+		case r.governor.Parking().Err() != nil && !allWait(tx.Run):
+			r.park(tx, loop.ErrSuspended)
 		default:
 			r.park(tx, loop.ErrAwaitingInput)
 		}
+	})
+}
+
+// questionsOf are the requests for which the run waits that a text can answer.
+func questionsOf(run *thread.Run) []*thread.Input {
+	return slices.DeleteFunc(run.Open(), func(i *thread.Input) bool { return i.For == events.InputApproval })
+}
+
+// allWait reports whether every specialist under way waits for a person.
+func allWait(run *thread.Run) bool {
+	open := run.Open()
+	return !slices.ContainsFunc(run.Dispatches, func(d *thread.Dispatch) bool {
+		return d.Finish == nil && !slices.ContainsFunc(open, func(i *thread.Input) bool { return i.Actor == thread.ActorOf(d.ID) })
 	})
 }
 
@@ -90,7 +123,7 @@ const reasonChars = 200
 // park records that the run is parked.
 func (r *Run) park(tx *thread.Tx, cause error) {
 	parked := r.patience.suspended(cause)
-	if open := tx.Run.Thread().Inputs(); parked.AwaitingInput && len(open) > 0 {
+	if open := tx.Run.Open(); parked.AwaitingInput && len(open) > 0 {
 		parked.Reason = chars.Clip(strings.Join(strings.Fields(open[0].Question), " "), reasonChars)
 	}
 	if why := r.governor.why(); why != nil {

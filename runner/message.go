@@ -39,6 +39,10 @@ type Message struct {
 	// InputID names the request for input that the message answers. It may be left out
 	// where one is open.
 	InputID events.InputID
+	// Approval is the decision on a call, which answers an input of the kind
+	// [events.InputApproval] and no other. Arguments that fit the tool's schema replace the
+	// model's. The job's Request may then be left out: it tells the decision in words.
+	Approval *events.Approval
 
 	// logged is set on a message that the thread has already.
 	logged bool
@@ -48,7 +52,7 @@ type Message struct {
 func (m *Message) event(content string) events.UserMessage {
 	return events.UserMessage{
 		Content: content, MessageID: m.ID, UserID: m.UserID, ChannelType: m.ChannelType, ChannelID: m.ChannelID, Metadata: m.Metadata,
-		Delivery: m.Delivery, InputID: m.InputID, Grants: m.Grants,
+		Delivery: m.Delivery, InputID: m.InputID, Approval: m.Approval, Grants: m.Grants,
 	}
 }
 
@@ -56,7 +60,7 @@ func (m *Message) event(content string) events.UserMessage {
 func queued(m events.UserMessage) *Message {
 	return &Message{
 		ID: m.MessageID, UserID: m.UserID, ChannelType: m.ChannelType, ChannelID: m.ChannelID, Metadata: m.Metadata,
-		Delivery: m.Delivery, Grants: m.Grants, logged: true,
+		Delivery: m.Delivery, InputID: m.InputID, Grants: m.Grants, logged: true,
 	}
 }
 
@@ -86,6 +90,9 @@ func (m *Message) check() error {
 	}
 	if m.InputID != "" && m.Delivery != "" && m.Delivery != events.DeliveryAnswer {
 		return &InputError{fmt.Sprintf("a message that names an input answers it: its delivery is %s, or left out", events.DeliveryAnswer)}
+	}
+	if err := m.checkApproval(); err != nil {
+		return err
 	}
 	if len(m.Metadata) > MaxMetadataBytes {
 		return &InputError{fmt.Sprintf("the metadata has %d bytes; at most %d are taken", len(m.Metadata), MaxMetadataBytes)}
@@ -197,7 +204,7 @@ func (r *Run) talk(ctx, work context.Context, live *agent.Live, dispatcher loop.
 			l := &loop.Loop{
 				Spec: r.plan.specs[events.FacilitatorID], Role: facilitator.NewRole(&r.plan.config.Team, r.plan.facilitators(), r.prompt),
 				ID: thread.Facilitator, Run: r.id, Priority: r.terms.Priority, Journal: r.journal, Caller: r.patience, Governor: r.governor,
-				Dispatcher: dispatcher, Work: work, Live: live,
+				Dispatcher: dispatcher, Work: work, Live: live, Files: r.files(),
 			}
 			err = l.Drive(ctx)
 		}
@@ -225,7 +232,7 @@ func (r *Run) converse(ctx context.Context, session *conversation.Session, dispa
 	defer done()
 	l := &loop.Loop{
 		Spec: spec, ID: thread.ActorID(session.ID), Run: r.id, Priority: r.terms.Priority, Journal: r.journal, Caller: r.patience,
-		Governor: r.governor, Dispatcher: dispatcher, Live: live,
+		Governor: r.governor, Dispatcher: dispatcher, Decide: r.terms.Approve.decision(), Live: live, Files: r.files(),
 		Role: &specialists.Session{
 			ID: session.ID, Agent: target, DisplayName: spec.DisplayName, Limits: r.plan.config.Team.Limits, Desk: r.plan.desk,
 			Sentences: r.plan.config.Team.Conversation.Sentences(), Memory: r.plan.config.Team.Conversation.Window(),

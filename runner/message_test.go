@@ -117,12 +117,13 @@ func (k *talk) kinds() (kinds []events.Kind) {
 func requireValid(t testing.TB, messages []events.Message) {
 	t.Helper()
 	for i := 0; i < len(messages); i++ {
-		require.NotEqual(t, events.RoleTool, messages[i].Role, "a result without its call: %v", said(messages))
-		calls := messages[i].ToolCalls
-		for _, call := range calls {
-			i++
-			require.Less(t, i, len(messages), "a call without its result: %v", said(messages))
-			require.Equal(t, call.ID, messages[i].ToolCallID, said(messages))
+		if messages[i].Role == events.RoleTool {
+			require.Fail(t, "a result without its call", "%v", said(messages))
+		}
+		for _, call := range messages[i].ToolCalls {
+			if i++; i == len(messages) || messages[i].ToolCallID != call.ID {
+				require.Fail(t, "a call without its result", "%s in %v", call.ID, said(messages))
+			}
 		}
 	}
 }
@@ -285,14 +286,14 @@ func TestLeaveInTheMiddleOfAReply(t *testing.T) {
 		run, err := r.Start(t.Context(), runner.Job{Request: "create skill", Team: talkers()})
 		require.NoError(t, err)
 		time.Sleep(time.Minute)
-		require.NoError(t, r.Leave(t.Context(), "", run.Key().Thread, conversation.Caller{UserID: "ann"}))
+		require.NoError(t, r.Leave(t.Context(), "", run.Key().Thread, "", conversation.Caller{UserID: "ann"}))
 		result, err := run.Wait()
 		require.NoError(t, err)
 		require.Equal(t, "I am back.", result.Answer)
 		require.Less(t, result.Driven, 2*time.Minute)
 		k := &talk{t: t, log: log, thread: run.Key().Thread}
 		require.Equal(t, conversation.StatusCancelled, k.fold().Handoffs.Sessions[0].Status)
-		require.ErrorIs(t, r.Leave(t.Context(), "", run.Key().Thread, conversation.Caller{UserID: "ann"}), conversation.ErrNoHandoff)
+		require.ErrorIs(t, r.Leave(t.Context(), "", run.Key().Thread, "", conversation.Caller{UserID: "ann"}), conversation.ErrNoHandoff)
 		require.NoError(t, r.Shutdown(t.Context()))
 	})
 }

@@ -40,9 +40,21 @@ func (r *Run) awaitPerson() error {
 // asksPerson is the run's request for a person, nil if it has none.
 func asksPerson(run *thread.Run) *thread.Input {
 	for _, input := range run.Inputs() {
-		if input.For == events.InputHuman {
+		if input.For == events.InputHuman && input.HandoffID == "" {
 			return input
 		}
 	}
 	return nil
+}
+
+// personAnswers answers the user with what a person wrote who was asked beside the agents, and
+// reports whether the run's message is that.
+func (r *Run) personAnswers(tx *thread.Tx) bool {
+	input := tx.Run.Person()
+	if input == nil {
+		return false
+	}
+	tx.Emit(events.HumanID, thread.ActorID(input.HandoffID), events.FinalAnswer{Content: tx.Run.Started.Message})
+	r.answered(tx)
+	return true
 }

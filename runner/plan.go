@@ -87,7 +87,7 @@ type plan struct {
 }
 
 // configure writes a team down as the configuration of a run.
-func configure(t *team.Team, model string, solo bool, program []agent.Tool) (config, error) {
+func configure(t *team.Team, model string, solo bool, offered shelf) (config, error) {
 	c := config{Team: *t, Solo: solo}
 	var tools []agent.Tool
 	system := facilitator.SoloSystem
@@ -106,9 +106,9 @@ func configure(t *team.Team, model string, solo bool, program []agent.Tool) (con
 	if solo {
 		return c, nil
 	}
-	own := specialists.Tools(t)
 	for _, s := range t.Specialists {
-		tools := further(program, s)
+		tools := offered.of(s)
+		own := ownTools(t, len(tools) > 0)
 		text, err := specialists.System(t, s, tools)
 		if err != nil {
 			return c, err
@@ -162,7 +162,7 @@ func models(override, own string, api events.API, fallbacks []string) []string {
 }
 
 // compile makes a configuration ready.
-func (r *Runner) compile(c config, encoded json.RawMessage) (*plan, error) {
+func (r *Runner) compile(c config, offered shelf, encoded json.RawMessage) (*plan, error) {
 	p := &plan{config: c, encoded: encoded, specs: map[events.AgentID]*loop.Spec{}, asked: map[events.AgentID]*loop.Spec{}, sessions: map[events.AgentID]*loop.Spec{}, unresolved: map[events.AgentID]error{}}
 	p.desk = &handoff.Desk{Team: &p.config.Team, Available: r.available(p), Sanitizer: r.config.Sanitizer}
 	var err error
@@ -173,7 +173,15 @@ func (r *Runner) compile(c config, encoded json.RawMessage) (*plan, error) {
 		return nil, err
 	}
 	p.desk.Flow = p.flow
-	tools := newToolkits(&c.Team, p.desk, r.config.Tools)
+	many, err := offered.catalogues(&c.Team)
+	if err != nil {
+		return nil, err
+	}
+	further := offered.all()
+	if len(many) > 0 {
+		further = append(further, many.tools()...)
+	}
+	tools := newToolkits(&c.Team, p.desk, further)
 	for _, a := range c.Agents {
 		var route llm.Route
 		if !a.Function {
@@ -192,8 +200,8 @@ func (r *Runner) compile(c config, encoded json.RawMessage) (*plan, error) {
 			Effort: a.Effort, MaxOutputTokens: a.MaxOutputTokens, Temperature: a.Temperature, Tier: a.Tier,
 			Silence: c.Team.Limits.Silence(a.SilenceTimeout),
 			Tools:   toolset, Route: route, WindowTokens: r.window(route),
-			MaxToolCalls: c.Team.Limits.MaxToolCallsPerTurn, MaxResultChars: c.Team.Limits.MaxToolResultChars,
-			MaxReplyChars: c.Team.Limits.MaxReplyChars, ToolTimeout: c.Team.Limits.ToolTimeout,
+			MaxToolCalls: c.Team.Limits.MaxToolCallsPerTurn, MaxResultChars: c.Team.Limits.MaxToolResultChars, MaxArtifactBytes: c.Team.Limits.MaxArtifactBytes,
+			MaxReplyChars: c.Team.Limits.MaxReplyChars, ToolTimeout: c.Team.Limits.ToolTimeout, Asks: offered.asks(&p.config.Team),
 		}
 		spec.CacheKey = cacheKey(c.Team.Name, spec)
 		p.specs[a.ID] = spec
@@ -262,12 +270,12 @@ func (c *config) onlyTalks(a *agentConfig) bool {
 
 // resolve makes a configuration ready whose models are not resolved yet, and writes down
 // where they are asked.
-func (r *Runner) resolve(c config) (*plan, error) {
+func (r *Runner) resolve(c config, offered shelf) (*plan, error) {
 	c.Agents = slices.Clone(c.Agents)
 	for i := range c.Agents {
 		c.Agents[i].Targets = nil
 	}
-	p, err := r.compile(c, nil)
+	p, err := r.compile(c, offered, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -363,44 +371,75 @@ func (r *Runner) planOf(job Job) (*plan, error) {
 		return nil, err
 	}
 	key := planKey{job.Team, job.Model, job.Solo, job.Functions.key()}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if before := r.teams[job.Team]; before != nil && !bytes.Equal(before, given) {
-		return nil, &InputError{fmt.Sprintf("team %s was changed after it was given to this runner. Pass the changed team as a new one", job.Team.Name)}
+	if p, err := r.planned(key, given); p != nil || err != nil {
+		return p, err
 	}
-	if p := r.plans[key]; p != nil {
-		return p, nil
-	}
-	p, err := r.prepare(job, given)
+	p, err := r.prepare(job)
 	if err != nil {
 		return nil, err
+	}
+	return r.keepPlan(key, given, p)
+}
+
+// planned gives the plan that was made before, nil for none.
+func (r *Runner) planned(key planKey, given json.RawMessage) (*plan, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.plans[key], r.unchanged(key.team, given)
+}
+
+// unchanged refuses a team that is not what it was when it was given before. The caller
+// holds mu.
+func (r *Runner) unchanged(t *team.Team, given json.RawMessage) error {
+	if before := r.teams[t]; before != nil && !bytes.Equal(before, given) {
+		return &InputError{fmt.Sprintf("team %s was changed after it was given to this runner. Pass the changed team as a new one", t.Name)}
+	}
+	return nil
+}
+
+// keepPlan keeps a plan for the next jobs. Where another job has made the same meanwhile,
+// that one is shared.
+func (r *Runner) keepPlan(key planKey, given json.RawMessage, p *plan) (*plan, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.unchanged(key.team, given); err != nil {
+		return nil, err
+	}
+	if made := r.plans[key]; made != nil {
+		return made, nil
 	}
 	if len(r.plans) >= maxPlans {
 		clear(r.plans)
 		clear(r.teams)
 	}
-	r.teams[job.Team] = given
+	r.teams[key.team] = given
 	if len(p.unresolved) == 0 { // else the next job may find the models
 		r.plans[key] = p
 	}
 	return p, nil
 }
 
-// prepare makes the plan of a job whose team was given so. It holds nothing of the
-// Team itself, which belongs to the caller.
-func (r *Runner) prepare(job Job, given json.RawMessage) (*plan, error) {
+// prepare makes the plan of a job. It holds nothing of the Team itself, which belongs to the
+// caller.
+func (r *Runner) prepare(job Job) (*plan, error) {
 	t := job.Team.WithDefaults()
 	if err := t.Validate(); err != nil {
 		return nil, err
 	}
-	if err := t.CheckTools(toolNames(r.config.Tools)); err != nil {
-		return nil, err
-	}
-	var own team.Team
-	if err := json.Unmarshal(given, &own); err != nil {
+	own, err := job.Team.Copy()
+	if err != nil {
 		return nil, err
 	}
 	own = own.WithDefaults()
+	offered, err := r.shelf(&own, job.Solo)
+	if err != nil {
+		return nil, err
+	}
+	if !job.Solo {
+		if err := t.CheckTools(toolNames(offered.all())); err != nil {
+			return nil, err
+		}
+	}
 	if c := own.Conversation; c != nil && job.Functions[c.Supervisor] != nil {
 		return nil, &InputError{fmt.Sprintf("specialist %s is a Go function, which cannot supervise. Name another as conversation.supervisor", c.Supervisor)}
 	}
@@ -409,7 +448,7 @@ func (r *Runner) prepare(job Job, given json.RawMessage) (*plan, error) {
 			return nil, &InputError{fmt.Sprintf("specialist %s is a Go function, which cannot talk to the user. Take it out of handoff.targets and conversation", id)}
 		}
 	}
-	c, err := configure(&own, job.Model, job.Solo, r.config.Tools)
+	c, err := configure(&own, job.Model, job.Solo, offered)
 	if err != nil {
 		return nil, err
 	}
@@ -418,7 +457,7 @@ func (r *Runner) prepare(job Job, given json.RawMessage) (*plan, error) {
 			c.Agents[i].Function, c.Agents[i].Models = true, nil
 		}
 	}
-	return r.resolve(c)
+	return r.resolve(c, offered)
 }
 
 // priced refuses a bound of cost that could not be kept.
@@ -466,7 +505,11 @@ func (r *Runner) recall(run events.RunID, started events.WorkflowStarted, functi
 		return nil, err
 	}
 	c.Team.Limits = c.Team.Limits.WithDefaults() // logs of before a bound existed lack it
-	p, err := r.compile(c, started.Config)
+	offered, err := r.shelf(&c.Team, c.Solo)
+	if err != nil {
+		return nil, err
+	}
+	p, err = r.compile(c, offered, started.Config)
 	if err != nil || len(p.unresolved) > 0 { // the next run may find the models
 		return p, err
 	}

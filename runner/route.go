@@ -8,11 +8,27 @@ import (
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/facilitator"
 	"github.com/convene-run/convene/internal/chars"
+	"github.com/convene-run/convene/internal/handoff"
 	"github.com/convene-run/convene/thread"
 )
 
-// route decides who answers.
+// route decides who answers. A person who was asked beside the agents is asked this as well.
 func (r *Run) route(tx *thread.Tx, message *Message) {
+	if message != nil && r.personAnswers(tx) {
+		return
+	}
+	before := tx.Run.Thread().Handoffs.Person()
+	r.routeTo(tx, message)
+	if person := tx.Run.Thread().Handoffs.Person(); person != nil && person != before && tx.Run.Floor() == thread.Facilitator {
+		facilitator.TellAsked(tx, r.plan.desk, person)
+	}
+	if active := tx.Run.Thread().Handoffs.Active(); message != nil && (active == nil || active.Request.Target != events.HumanID) {
+		handoff.Ask(tx)
+	}
+}
+
+// routeTo gives the conversation to who answers.
+func (r *Run) routeTo(tx *thread.Tx, message *Message) {
 	desk, state := r.plan.desk, &tx.Run.Thread().Handoffs
 	active := state.Active()
 	if message == nil {
@@ -43,7 +59,7 @@ func (r *Run) route(tx *thread.Tx, message *Message) {
 	}
 	switch routed.Tier {
 	case events.TierExit:
-		if err := desk.Leave(tx, tx.Run.Caller()); err != nil {
+		if err := desk.Leave(tx, active.ID, tx.Run.Caller()); err != nil {
 			facilitator.TellRefused(tx, err)
 		}
 	case events.TierTrigger:
@@ -63,7 +79,7 @@ func (r *Run) route(tx *thread.Tx, message *Message) {
 // triggered hands over to the target, of which the user's message has a phrase.
 func (r *Run) triggered(tx *thread.Tx, target events.AgentID, phrase string) {
 	_, rejected := r.plan.desk.HandOver(tx, thread.Facilitator, conversation.Handoff{
-		Source: events.FacilitatorID, Target: target, Summary: facilitator.Summarize(tx.Run.Started.Message),
+		Source: events.FacilitatorID, Target: target, Summary: r.plan.desk.Summary(tx.Run),
 		Reason: fmt.Sprintf("the message has %q", chars.Clip(phrase, 100)), RecentMessages: r.plan.config.Team.Handoff.Shared(),
 	})
 	if rejected != nil {
@@ -92,7 +108,7 @@ func (r *Run) enter(tx *thread.Tx, message *Message, routed events.MessageRouted
 		reason = fmt.Sprintf("the rule %q", chars.Clip(routed.Rule, 100))
 	}
 	if rejected := r.plan.desk.Route(tx, routed.Agent, conversation.Handoff{
-		UserID: message.UserID, Summary: facilitator.Summarize(tx.Run.Started.Message), Reason: reason,
+		UserID: message.UserID, Summary: r.plan.desk.Summary(tx.Run), Reason: reason,
 	}); rejected != nil {
 		facilitator.TellRejected(tx, r.plan.desk, routed.Agent, rejected)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/convene-run/convene/agent"
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/evidence"
 	"github.com/convene-run/convene/facilitator"
 	"github.com/convene-run/convene/internal/loop"
 	"github.com/convene-run/convene/specialists"
@@ -51,6 +52,8 @@ type Run struct {
 	prompt string
 	// message is the user's message that the run answers, "" for none.
 	message events.MessageID
+	// brought are the files that came with the request.
+	brought []events.ArtifactCreated
 	// more is set behind a run whose thread may have more to do.
 	more bool
 
@@ -82,6 +85,8 @@ type Result struct {
 	Data json.RawMessage
 	// Document is the document as Markdown, without authors and ids.
 	Document string
+	// Basis are the passages that Answer and Document rest on.
+	Basis []evidence.Basis
 	// Tasks are the plan as it stands; MissingTasks are those that were not finished.
 	Tasks        []events.Task
 	MissingTasks []events.TaskID
@@ -213,6 +218,9 @@ func (r *Run) release() {
 // open appends the first events of the run.
 func (r *Run) open(ctx context.Context, th *thread.Thread, message *Message, started events.WorkflowStarted) error {
 	return r.openWith(ctx, th, message, started, func(tx *thread.Tx) error {
+		for _, brought := range r.brought {
+			tx.Emit("", "", brought)
+		}
 		r.route(tx, message)
 		return nil
 	})
@@ -257,7 +265,7 @@ func (r *Run) sequence(th *thread.Thread) {
 func (r *Run) drive(ctx context.Context) {
 	limits := r.plan.config.Team.Limits
 	r.governor = newGovernor(limits, r.terms.Budget, r.runner.price, r.spent, r.costUSD)
-	r.watch = &watcher{run: r.id, limits: limits, signal: r.runner.config.OnSignal}
+	r.watch = &watcher{run: r.id, limits: limits, slow: r.plan.config.Team.Messages().TakingLonger, signal: r.runner.config.OnSignal}
 	r.begun = time.Now()
 
 	driven, stop := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -296,13 +304,14 @@ func (r *Run) run(ctx, work context.Context, live *agent.Live) {
 	watching.Go(func() { r.listen(underWay) })
 
 	dispatcher := specialists.NewDispatcher(specialists.Config{
-		Run: r.id, Priority: r.terms.Priority, Team: &r.plan.config.Team, Specs: r.plan.specs, Asked: r.plan.asked, Journal: r.journal,
-		Functions: r.terms.Functions, Supervisor: r.plan.supervisor,
+		Files: r.files(),
+		Run:   r.id, Priority: r.terms.Priority, Team: &r.plan.config.Team, Specs: r.plan.specs, Asked: r.plan.asked, Journal: r.journal,
+		Functions: r.terms.Functions, Supervisor: r.plan.supervisor, Decide: r.terms.Approve.decision(),
 		Caller: r.patience, Governor: r.governor.dispatch, Watch: r.watch.add,
 	})
 	var err error
 	if r.plan.config.Delegation != nil {
-		err = r.delegate(work, dispatcher)
+		err = r.untilAnswered(func() error { return r.delegate(work, dispatcher) })
 	} else {
 		err = r.talk(ctx, work, live, dispatcher)
 	}
@@ -413,5 +422,6 @@ func resultOf(run *thread.Run) Result {
 			result.Data = json.RawMessage(result.Answer)
 		}
 	}
+	result.Basis = evidence.Of(run.Document, result.Answer, result.Data != nil)
 	return result
 }

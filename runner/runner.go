@@ -19,6 +19,7 @@ import (
 	"github.com/convene-run/convene/conversation"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/facilitator"
+	"github.com/convene-run/convene/internal/artifact"
 	"github.com/convene-run/convene/internal/chars"
 	"github.com/convene-run/convene/internal/loop"
 	"github.com/convene-run/convene/llm"
@@ -40,6 +41,9 @@ type Config struct {
 	// them, or to those that name them in [team.Specialist]. A run that is resumed without
 	// one of them tells the model so.
 	Tools []agent.Tool
+	// Toolbox opens the tools that teams switch on themselves. Defaults to none: a team that
+	// switches tools on is then refused.
+	Toolbox Toolbox
 	// Owner names this process to those who find a thread held by it. Defaults to a
 	// random name.
 	Owner events.Owner
@@ -77,6 +81,15 @@ type Models interface {
 type LoggedModels interface {
 	Models
 	ResolveAt(logged []llm.LoggedTarget, specs ...string) (llm.Route, error)
+}
+
+// Toolbox has the tools that teams switch on, see [team.Tools].
+type Toolbox interface {
+	// Open gives the tools that the team switches on, for a run that is about to start or to
+	// be resumed: the team is then what the log says. Each is an [agent.External] and is used
+	// by several runs at once. An error means that no run of the team can be driven here. ctx
+	// ends with the runner, the tools do not.
+	Open(ctx context.Context, t *team.Team) ([]agent.Tool, error)
 }
 
 // Runner starts, resumes and cancels runs. It is safe for concurrent use.
@@ -154,6 +167,9 @@ type Job struct {
 	Run events.RunID
 	// Request is the user's text, at most [MaxRequestChars] of valid UTF-8.
 	Request string
+	// Files come with the request and are kept beside the log. What a model is to read of them
+	// without a tool stands in Request. They are for [Runner.Start].
+	Files []agent.File
 	// Message is set where Request is a user's message in a conversation. Where the team can
 	// hand the conversation over every request is one. It goes to the specialist that has
 	// the conversation, if there is one.
@@ -181,11 +197,17 @@ type Job struct {
 	Continues events.RunID
 	// Batch is set on the job of a batch's row. The log then knows whose row it is.
 	Batch *events.BatchRow
+	// Traceparent is the span of others that the run is part of, as W3C Trace Context writes
+	// it. One that is not valid is left out.
+	Traceparent string
 	// MaxWait is that of [Config], which it defaults to.
 	MaxWait time.Duration
 	// OnInput says what becomes of the run where it asks a person for something. Defaults to
 	// [ParkOnInput].
 	OnInput OnInput
+	// Approve says who decides on calls that wait for a person's approval. Defaults to
+	// [ParkForApproval].
+	Approve Approve
 }
 
 // Terms are what a run is driven under. They are of the process, not of the run:
@@ -202,11 +224,14 @@ type Terms struct {
 	// OnInput says what becomes of the run where it asks a person for something. Defaults to
 	// [ParkOnInput].
 	OnInput OnInput
+	// Approve says who decides on calls that wait for a person's approval. Defaults to
+	// [ParkForApproval].
+	Approve Approve
 }
 
 // terms are those of a run that the job starts.
 func (job *Job) terms() Terms {
-	return Terms{Priority: job.Priority, Functions: maps.Clone(job.Functions), Budget: job.Budget, MaxWait: job.MaxWait, OnInput: job.OnInput}
+	return Terms{Priority: job.Priority, Functions: maps.Clone(job.Functions), Budget: job.Budget, MaxWait: job.MaxWait, OnInput: job.OnInput, Approve: job.Approve}
 }
 
 // MaxRequestChars bounds a request.
@@ -229,7 +254,12 @@ func (job *Job) Check() error {
 
 // check is [Job.Check] of a job that need not name a team.
 func (job *Job) check() error {
+	if err := job.identify(); err != nil {
+		return err
+	}
 	switch {
+	case slices.ContainsFunc(job.Files, func(f agent.File) bool { return len(f.Data) > events.MaxArtifactBytes }):
+		return &InputError{events.ErrArtifactSize.Error()}
 	case strings.TrimSpace(job.Request) == "":
 		return &InputError{"the request is empty. Describe what you want the team to do"}
 	}
@@ -246,9 +276,11 @@ func (job *Job) check() error {
 			return err
 		}
 	}
-	if err := job.OnInput.Check(); err != nil {
-		return err
-	}
+	return errors.Join(job.OnInput.Check(), job.Approve.Check())
+}
+
+// identify gives the job the ids that it lacks, and refuses those that are none.
+func (job *Job) identify() error {
 	job.Tenant = job.Tenant.OrLocal()
 	if job.Thread == "" {
 		job.Thread = events.ThreadID(uuid.NewString())
@@ -349,7 +381,7 @@ func (r *Runner) prepareStart(job Job) (*plan, events.WorkflowStarted, error) {
 		return nil, events.WorkflowStarted{}, &InputError{err.Error()}
 	}
 	started := r.started(plan, job.Request)
-	started.Batch = job.Batch
+	started.Batch, started.Traceparent = job.Batch, events.Traceparent(job.Traceparent)
 	if prompt != job.Request {
 		started.Prompt = prompt
 	}
@@ -417,6 +449,13 @@ func (r *Run) begins(ctx context.Context, th *thread.Thread, job Job, started ev
 	if err := r.runner.unknown(ctx, job); err != nil {
 		return err
 	}
+	for _, file := range job.Files {
+		brought, err := artifact.Keep(ctx, r.files(), file, events.SourceFile)
+		if err != nil {
+			return err
+		}
+		r.brought = append(r.brought, brought)
+	}
 	message := r.plan.message(job)
 	if message != nil {
 		r.message = message.ID
@@ -453,7 +492,7 @@ func (r *Runner) find(ctx context.Context, tenant events.TenantID, id events.Run
 // [Terms] are the ordinary ones. While another process drives the run the error is an
 // [*events.HeldError], once it has finished [events.ErrRunOver].
 func (r *Runner) Resume(ctx context.Context, tenant events.TenantID, id events.RunID, terms Terms) (*Run, error) {
-	if err := terms.OnInput.Check(); err != nil {
+	if err := errors.Join(terms.OnInput.Check(), terms.Approve.Check()); err != nil {
 		return nil, err
 	}
 	run, err := r.take(ctx, tenant, id, func(run *Run, th *thread.Thread) error {

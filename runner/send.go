@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,8 +69,12 @@ func (r *Runner) Send(ctx context.Context, job Job) (Receipt, error) {
 	if message.ID == "" {
 		message.ID = events.MessageID(uuid.NewString())
 	}
-	if message.InputID != "" && message.Delivery == "" {
+	if (message.InputID != "" || message.Approval != nil) && message.Delivery == "" {
 		message.Delivery = events.DeliveryAnswer
+	}
+	if message.Approval != nil {
+		message.Approval = compacted(*message.Approval)
+		job.Request = cmp.Or(job.Request, message.Approval.String())
 	}
 	job.Message = &message
 	if err := job.checkSent(); err != nil {
@@ -94,6 +99,9 @@ var errOvertaken = errors.New("the thread has gone on meanwhile")
 func (job *Job) checkSent() error {
 	if job.Continues != "" || job.Batch != nil {
 		return &InputError{"a message neither continues a run nor is a batch's"}
+	}
+	if len(job.Files) > 0 {
+		return &InputError{"files come with the request that starts a run, not with a message"}
 	}
 	if job.Team == nil && len(job.Vars) > 0 {
 		return &InputError{"vars fill the request template of a team: name the team"}
@@ -195,14 +203,20 @@ func (s *sending) deliver(th *thread.Thread) (events.Delivery, error) {
 		}
 		return events.DeliveryStart, nil
 	case events.DeliveryAnswer:
-		return events.DeliveryAnswer, s.answers(th)
+		if err := s.answers(th); err != nil {
+			return "", err
+		}
+		if beside := th.Beside(); beside == nil || beside.InputID != s.message.InputID {
+			return events.DeliveryAnswer, nil
+		}
+		// It has a run of its own, as that of the request goes on without it.
 	case events.DeliverySteer:
 		if current := th.Current(); current != nil && !current.Status.Over() {
 			return events.DeliverySteer, nil
 		}
 	case "":
 		// A person at the desk names what is answered: the user goes on writing meanwhile.
-		if open := th.Inputs(); len(open) == 1 && open[0].For != events.InputHuman {
+		if open := questions(th); len(open) == 1 {
 			s.message.InputID = open[0].InputID
 			return events.DeliveryAnswer, nil
 		}
@@ -214,6 +228,11 @@ func (s *sending) deliver(th *thread.Thread) (events.Delivery, error) {
 		return "", ErrQueueFull
 	}
 	return events.DeliveryQueue, nil
+}
+
+// questions are what the user is asked that any text answers.
+func questions(th *thread.Thread) []*thread.Input {
+	return slices.DeleteFunc(th.Inputs(), func(i *thread.Input) bool { return i.For != events.InputQuestion })
 }
 
 // busyError says what keeps a message from starting a run.
@@ -243,8 +262,8 @@ func (s *sending) answers(th *thread.Thread) error {
 	if s.message.InputID == "" && len(open) == 1 {
 		s.message.InputID = open[0].InputID
 	}
-	if slices.ContainsFunc(open, func(i *thread.Input) bool { return i.InputID == s.message.InputID }) {
-		return nil
+	if at := slices.IndexFunc(open, func(i *thread.Input) bool { return i.InputID == s.message.InputID }); at >= 0 {
+		return s.message.suits(open[at])
 	}
 	if len(open) == 0 {
 		return fmt.Errorf("%w: no request for input is open in thread %s; send it as an ordinary message", ErrNothingAsked, s.job.Thread)
@@ -258,6 +277,7 @@ func (s *sending) answers(th *thread.Thread) error {
 
 // start begins the run of the message.
 func (s *sending) start(ctx context.Context, d decided) (Receipt, error) {
+	s.job.Message = &s.message
 	run, err := s.runner.begin(ctx, s.job, d.plan, d.started)
 	var answered *AnsweredError
 	if errors.Is(err, events.ErrHeld) || errors.Is(err, ErrBusy) || errors.As(err, &answered) {
@@ -295,7 +315,7 @@ func (s *sending) post(ctx context.Context, run events.RunID) (Receipt, error) {
 	default:
 		message.Delivery = events.DeliverySteer
 	}
-	_, err := s.runner.config.Log.Post(ctx, s.job.key(), events.Envelope{Run: run, Data: message.event(s.job.Request)})
+	err := s.runner.post(ctx, s.job.key(), events.Envelope{Run: run, Data: message.event(s.job.Request)})
 	if errors.Is(err, events.ErrRunOver) || errors.Is(err, events.ErrNotFound) {
 		return Receipt{}, errOvertaken
 	}
@@ -309,6 +329,14 @@ func (s *sending) post(ctx context.Context, run events.RunID) (Receipt, error) {
 	return receipt, err
 }
 
+// post adds an event that others than the driver of a thread may add.
+func (r *Runner) post(ctx context.Context, key events.ThreadKey, env events.Envelope) error {
+	return r.kept.Post(ctx, key, func() error {
+		_, err := r.config.Log.Post(ctx, key, env)
+		return err
+	})
+}
+
 // taken finds out what became of a message that was posted: others may have come before it.
 func (s *sending) taken(ctx context.Context, delivery events.Delivery) (receipt Receipt, err error) {
 	ctx = context.WithoutCancel(ctx) // it is in the log, and who sent it is told
@@ -318,7 +346,7 @@ func (s *sending) taken(ctx context.Context, delivery events.Delivery) (receipt 
 		switch {
 		case m != nil:
 			receipt = receiptOf(th, m)
-		case delivery == events.DeliveryAnswer:
+		case s.message.InputID != "":
 			refused = fmt.Errorf("%w: somebody else has answered %s", ErrNothingAsked, s.message.InputID)
 		default:
 			refused = ErrQueueFull

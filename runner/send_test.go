@@ -121,6 +121,32 @@ func TestSendToAQuietThread(t *testing.T) {
 	require.Equal(t, []string{"hello → re: hello", "more → re: more"}, exchanges(idle(t, r, 2)))
 }
 
+// Vars fill the template of the team that a message names, and only where it starts a run: what
+// waits, or answers, has no template.
+func TestSendWithVars(t *testing.T) {
+	model, tm := newEcho(t), pair()
+	tm.Request = "{{request}} in {{city}}"
+	r := newRunner(t, events.NewMemory(), model)
+	refused := func(job runner.Job, why string) {
+		t.Helper()
+		_, err := r.Send(t.Context(), job)
+		var wrong *runner.InputError
+		require.ErrorAs(t, err, &wrong)
+		require.Contains(t, wrong.Message, why)
+	}
+	job := runner.Job{Thread: chat, Request: "wait", Team: tm, Vars: texts{"city": "Kyoto"}}
+	refused(runner.Job{Thread: chat, Request: "wait", Team: tm}, "needs a value for city")
+	first := send(t, r, job)
+	<-model.asked
+	refused(job, "is busy: send the message without vars")
+	refused(runner.Job{Thread: chat, Request: "more", Vars: job.Vars}, "name the team")
+	send(t, r, runner.Job{Thread: chat, Request: "more"})
+	model.goOn <- struct{}{}
+	_, err := first.Run.Wait()
+	require.NoError(t, err)
+	require.Equal(t, []string{"wait → re: wait in Kyoto", "more → re: more"}, exchanges(idle(t, r, 2)))
+}
+
 // Messages to a busy thread wait in order and are told their place; beyond 32 they are not
 // taken; one that is to start a run and nothing else is refused.
 func TestQueue(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"github.com/convene-run/convene/agent"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/facilitator"
+	"github.com/convene-run/convene/internal/artifact"
 	"github.com/convene-run/convene/internal/handoff"
 	"github.com/convene-run/convene/internal/loop"
 	"github.com/convene-run/convene/llm"
@@ -41,21 +42,73 @@ func toolNames(tools []agent.Tool) []string {
 	return names
 }
 
-// further are the program's tools that a specialist has in addition to its own: those that it
-// names, in the program's order, or all.
-func further(program []agent.Tool, s team.Specialist) []agent.Tool {
-	if s.Tools == nil {
-		return program
+// shelf holds the tools that specialists have in addition to their own.
+type shelf struct {
+	// program are those of the program, opened those that the team switches on.
+	program, opened []agent.Tool
+}
+
+// shelf gives the tools that specialists of a team can have. A solo run has none of the
+// team's.
+func (r *Runner) shelf(t *team.Team, solo bool) (shelf, error) {
+	s := shelf{program: r.config.Tools}
+	if t.Tools == nil && t.MCP == nil || solo {
+		return s, nil
 	}
-	return slices.DeleteFunc(slices.Clone(program), func(t agent.Tool) bool { return !slices.Contains(s.Tools, t.Name) })
+	if r.config.Toolbox == nil {
+		return s, &InputError{fmt.Sprintf("team %s switches on tools (%s), which this program does not have. Run it with convene, or give the runner a Toolbox",
+			t.Name, strings.Join(t.SwitchedOn(), ", "))}
+	}
+	var err error
+	if s.opened, err = r.config.Toolbox.Open(r.registry.closing, t); err != nil {
+		return s, &InputError{fmt.Sprintf("team %s: %v", t.Name, err)}
+	}
+	return s, nil
+}
+
+func (s shelf) all() []agent.Tool { return slices.Concat(s.program, s.opened) }
+
+// of gives what a specialist is offered: what it names, or two tools that find and call them
+// where they are too many.
+func (s shelf) of(specialist team.Specialist) []agent.Tool {
+	named := s.named(specialist)
+	offered := readable(named)
+	if len(named) > maxOffered {
+		offered = append(catalogues{}.tools(), offered[len(named):]...)
+	}
+	return offered
+}
+
+// named gives what a specialist names, in the order in which it is offered, or all of the
+// program's.
+func (s shelf) named(specialist team.Specialist) []agent.Tool {
+	if specialist.Tools == nil {
+		return s.program
+	}
+	return slices.DeleteFunc(s.all(), func(t agent.Tool) bool { return !specialist.Names(t.Name) })
+}
+
+// readable adds the tool that reads artifacts where the others may bring some: they reach
+// outside, so their results can be of any size.
+func readable(tools []agent.Tool) []agent.Tool {
+	has := slices.ContainsFunc(tools, func(t agent.Tool) bool { return t.Name == artifact.ReadTool })
+	reaches := slices.ContainsFunc(tools, func(t agent.Tool) bool {
+		external, ok := t.Handler.(agent.External)
+		return ok && external.Effect != events.EffectPure
+	})
+	if has || !reaches {
+		return tools
+	}
+	return append(slices.Clone(tools), artifact.Reader())
 }
 
 // toolkits makes the toolsets of a team's agents: it joins the tools as they were
 // offered when the run started with what they do now. Agents that are offered the same
 // share a set.
 type toolkits struct {
-	// facilitators and specialists are what the tools of either do, by name.
-	facilitators, specialists map[string]agent.Handler
+	// facilitators and specialists are what the tools of either do, by name; citing are those
+	// of specialists that have further tools.
+	facilitators, specialists, citing map[string]agent.Handler
 	// desk is where those that have the conversation give it back.
 	desk *handoff.Desk
 	// own are the tools that every specialist has, on the board and the document.
@@ -64,11 +117,20 @@ type toolkits struct {
 }
 
 func newToolkits(t *team.Team, desk *handoff.Desk, program []agent.Tool) *toolkits {
-	own := specialists.Tools(t)
+	own, further := specialists.Tools(t), slices.Concat([]agent.Tool{artifact.Reader()}, program)
 	return &toolkits{
-		desk: desk, facilitators: handlers(facilitator.Tools(t, desk)), specialists: handlers(append(own, program...)),
-		own: toolNames(own), made: map[string]*loop.Toolset{},
+		desk: desk, facilitators: handlers(facilitator.Tools(t, desk)), specialists: handlers(slices.Concat(own, further)),
+		citing: handlers(slices.Concat(ownTools(t, true), further)), own: toolNames(own), made: map[string]*loop.Toolset{},
 	}
+}
+
+// ownTools are the tools on the board and the document that a specialist has: one that has
+// further tools can name sources.
+func ownTools(t *team.Team, further bool) []agent.Tool {
+	if further {
+		return specialists.CitingTools(t)
+	}
+	return specialists.Tools(t)
 }
 
 func handlers(tools []agent.Tool) map[string]agent.Handler {
@@ -80,12 +142,22 @@ func handlers(tools []agent.Tool) map[string]agent.Handler {
 }
 
 // work gives the tools of an agent at work.
-func (k *toolkits) work(a *agentConfig) (*loop.Toolset, error) { return k.set(a.ID, a.Tools) }
+func (k *toolkits) work(a *agentConfig) (*loop.Toolset, error) {
+	if a.ID != events.FacilitatorID && len(a.Tools) > len(k.own) {
+		return k.make(k.citing, "citing", a.Tools)
+	}
+	return k.set(a.ID, a.Tools)
+}
 
 // asked gives the tools that are left to a specialist who is only asked a question: none
 // of the board's and the document's.
 func (k *toolkits) asked(a *agentConfig) (*loop.Toolset, error) {
-	return k.set(a.ID, slices.DeleteFunc(slices.Clone(a.Tools), func(c toolConfig) bool { return slices.Contains(k.own, c.Name) }))
+	return k.set(a.ID, a.toolsWhenAsked(k.own))
+}
+
+// toolsWhenAsked are the agent's tools without those that belong to work.
+func (a *agentConfig) toolsWhenAsked(work []string) []toolConfig {
+	return slices.DeleteFunc(slices.Clone(a.Tools), func(c toolConfig) bool { return slices.Contains(work, c.Name) })
 }
 
 // session gives the tools of a specialist that has the conversation.

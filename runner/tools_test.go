@@ -3,6 +3,7 @@ package runner_test
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/convene-run/convene/agent"
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/loop"
 	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/llm/llmtest"
 	"github.com/convene-run/convene/runner"
@@ -109,7 +111,7 @@ func TestUnknownToolIsRefused(t *testing.T) {
 	require.ErrorAs(t, err, &wrong)
 	require.EqualError(t, err, `look.yaml:6:20: unknown tool "serach"; did you mean "search"? the tools here are fetch, search`)
 	_, err = newWith(t, runner.Config{Log: events.NewMemory(), Models: oneClient{llmtest.Script(t)}}).Start(t.Context(), runner.Job{Request: "Go", Team: tm})
-	require.ErrorContains(t, err, `look.yaml:6:13: unknown tool "fetch"; this program offers no tools`)
+	require.ErrorContains(t, err, `look.yaml:6:13: unknown tool "fetch"; the built-in tools, which the team switches on under "tools:", are`)
 }
 
 // alien is a handler that convene does not know.
@@ -132,4 +134,28 @@ func TestToolsThatCannotBeOffered(t *testing.T) {
 	r := newWith(t, runner.Config{Log: events.NewMemory(), Models: oneClient{llmtest.Script(t)}, Tools: []agent.Tool{offering("write_section")}})
 	_, err := r.Check(runner.Job{Request: "Go", Team: pair()})
 	require.ErrorContains(t, err, "tool write_section: a second tool of this name")
+}
+
+// Proves the ids of the sources: one of 255 characters with hyphens works, by a tool whose name
+// every endpoint takes, and is told from another that begins alike.
+func TestLongAgentIDs(t *testing.T) {
+	tm := pair()
+	long := strings.Repeat("agent-", 42)
+	tm.Specialists[0].ID, tm.Specialists[1].ID = events.AgentID(long+"one"), events.AgentID(long+"two")
+	tm.Specialists[0].Prompt, tm.Specialists[1].Prompt = "You are ONE.", "You are TWO."
+	one, two := string(tm.Specialists[0].ID), string(tm.Specialists[1].ID)
+	require.Len(t, one, 255)
+	by := func(id string, task int) events.ToolCall {
+		return llmtest.Call(loop.DispatchTool(events.AgentID(id)), args{"task_ids": []int{task}, "message": "Please"})
+	}
+	client := llmtest.Script(t,
+		llmtest.Agent(boss, llmtest.Calls("", create(one, two)), llmtest.Calls("", by(one, 1), by(two, 2)), llmtest.Says("Done")),
+		llmtest.Agent("ONE", llmtest.Calls("", write("s", "A"), complete(1)), llmtest.Says("Written")),
+		llmtest.Agent("TWO", llmtest.Calls("", write("s", "B"), complete(2)), llmtest.Says("Written")))
+	p := playWith(t, runner.Config{Log: events.NewMemory(), Models: oneClient{client}}, tm)
+	p.completed(t)
+	for _, name := range offered(client.Requests(boss)[0]) {
+		require.LessOrEqual(t, len(name), 64)
+	}
+	require.NotEqual(t, loop.DispatchTool(events.AgentID(one)), loop.DispatchTool(events.AgentID(two)))
 }

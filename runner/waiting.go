@@ -13,17 +13,18 @@ import (
 )
 
 const (
-	// maxLookedThrough bounds the threads that are looked through at the start, the newest
-	// ones, and maxWaiting those that are looked after at once: a log is read no further then.
-	maxLookedThrough, maxWaiting = 1000, 1000
+	// lookPage is how many threads are looked through at once at the start: few listings,
+	// little memory. maxWaiting bounds those that are looked after at once: nothing is read
+	// any further then.
+	lookPage, maxWaiting = 1000, 1000
 	// takeUpBookmark is how far a log was read for messages that wait.
 	takeUpBookmark = "take-up"
 )
 
 // TakeUp answers what waits in threads that nobody drives, as [Runner.Send] would: messages
-// that are queued, and answers to what was asked. It looks through the newest 1,000 threads,
-// then follows the log, and takes up a thread once whoever holds it has given it back or is
-// gone. While most runs are driven here, further threads wait. stalled is told of those that
+// that are queued, and answers to what was asked. It looks through all threads, the newest
+// first, and meanwhile follows the log; it takes up a thread once whoever holds it has given it
+// back or is gone. While most runs are driven here, further threads wait. stalled is told of those that
 // cannot be taken up; they wait for their next message.
 //
 // It returns nil once the runner is shut down or ctx ends, and with ctx end the runs that it
@@ -34,6 +35,7 @@ func (r *Runner) TakeUp(ctx context.Context, most int, stalled func(events.Threa
 	defer context.AfterFunc(r.registry.closing, stop)()
 	w := &waiting{runner: r, most: most, stalled: stalled, found: make(chan found), threads: map[events.ThreadKey]found{}}
 	group, following := errgroup.WithContext(following)
+	group.Go(func() error { return w.look(following) })
 	group.Go(func() error { return w.follow(following) })
 	group.Go(func() error { return w.answer(ctx, following) })
 	if err := group.Wait(); !errors.Is(err, context.Canceled) {
@@ -63,13 +65,10 @@ type found struct {
 	cursor  events.Cursor
 }
 
-// follow finds what waits, and what is sent from now on.
+// follow finds what was sent since this was done last, and what is sent from now on.
 func (w *waiting) follow(ctx context.Context) error {
 	log := w.runner.config.Log
 	place, err := log.Bookmark(ctx, takeUpBookmark)
-	if err == nil {
-		err = w.look(ctx)
-	}
 	for err == nil {
 		for item, failure := range log.Tail(ctx, events.TailFilter{Kinds: []events.Kind{events.KindUserMessage}}, place) {
 			place = item.Cursor
@@ -100,25 +99,35 @@ func (w *waiting) tell(ctx context.Context, f found) error {
 
 // look finds the threads in which something waits already.
 func (w *waiting) look(ctx context.Context) error {
-	runs, err := w.runner.config.Log.Runs(ctx, events.RunQuery{Threads: true, Limit: maxLookedThrough})
-	if err != nil {
-		return err
-	}
-	for _, run := range runs {
-		key := events.ThreadKey{Tenant: run.Tenant, Thread: run.Thread}
-		waits, err := w.waits(ctx, key, run)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
+	query := events.RunQuery{Threads: true, Limit: lookPage}
+	for {
+		runs, err := w.runner.config.Log.Runs(ctx, query)
 		if err != nil {
-			w.stalled(key, err)
-		}
-		if !waits {
-			continue
-		}
-		if err := w.tell(ctx, found{key: key}); err != nil {
 			return err
 		}
+		for _, run := range runs {
+			if err := w.lookInto(ctx, run); err != nil {
+				return err
+			}
+		}
+		if len(runs) < lookPage {
+			return nil
+		}
+		query.Before = runs[len(runs)-1].Run
+	}
+}
+
+// lookInto tells of the thread whose newest run is given if something waits in it.
+func (w *waiting) lookInto(ctx context.Context, run events.RunSummary) error {
+	key := events.ThreadKey{Tenant: run.Tenant, Thread: run.Thread}
+	waits, err := w.waits(ctx, key, run)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		w.stalled(key, err)
+	case waits:
+		return w.tell(ctx, found{key: key})
 	}
 	return nil
 }

@@ -2,9 +2,12 @@ package runner_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
+	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/convene-run/convene/events"
@@ -84,4 +87,45 @@ func TestTakeUpLeavesWhatWaitsForAPerson(t *testing.T) {
 		require.NoError(t, r.Shutdown(t.Context()))
 		require.NoError(t, <-ended)
 	})
+}
+
+// What waits is found however many threads were begun since, and however far the log was read.
+func TestTakeUpFindsOldThreads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log, model := events.NewMemory(), newEcho(t)
+		other := newRunner(t, log, model)
+		ended := takesUp(t, other, 2)
+		send(t, other, post(chat, "m0", "wait"))
+		<-model.asked
+		send(t, other, post(chat, "m1", "one"))
+		time.Sleep(time.Minute) // it drives the thread itself, and has read on
+		other.Runs()[0].Halt()
+		require.NoError(t, other.Shutdown(t.Context()))
+		require.NoError(t, <-ended)
+		for i := range 2_100 {
+			begunAndOver(t, log, events.ThreadID(fmt.Sprintf("7b2c5a60-93f0-4d7e-8f43-%012d", i)))
+		}
+
+		model.goOn <- struct{}{}
+		r := newRunner(t, log, model)
+		ended = takesUp(t, r, 1)
+		require.Equal(t, []string{"wait → re: wait", "one → re: one"}, exchanges(idle(t, r, 2)))
+		require.NoError(t, r.Shutdown(t.Context()))
+		require.NoError(t, <-ended)
+	})
+}
+
+// begunAndOver is a thread of one run that was cancelled.
+func begunAndOver(t *testing.T, log events.Log, id events.ThreadID) {
+	t.Helper()
+	key := events.ThreadKey{Tenant: events.LocalTenant, Thread: id}
+	epoch, err := log.Claim(t.Context(), key, "test", false)
+	require.NoError(t, err)
+	run := events.RunID(uuid.Must(uuid.NewV7()).String())
+	require.NoError(t, log.Append(t.Context(), key, epoch, 0, []events.Envelope{
+		{Run: run, Data: events.WorkflowStarted{Message: "Hello"}},
+		{Run: run, Data: events.RunCancelled{}},
+		{Run: run, Data: events.WorkflowFinished{Status: events.StatusCancelled}},
+	}))
+	require.NoError(t, log.Release(t.Context(), key, epoch))
 }

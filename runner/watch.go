@@ -27,12 +27,15 @@ type Signal struct {
 	Silent time.Duration
 	// Slow is set from silence_slow on.
 	Slow bool
+	// Notice is what the team tells the user of a conversation then; "" before.
+	Notice string
 }
 
 // watcher looks after the agents that a run drives.
 type watcher struct {
 	run    events.RunID
 	limits team.Limits
+	slow   string // what the user is told of an agent that takes longer than expected
 	signal func(Signal)
 
 	mu     sync.Mutex // guards agents
@@ -158,10 +161,11 @@ func (w *watcher) check(a *watched, now time.Time) (Signal, bool) {
 		return Signal{}, false
 	}
 	a.told = silent
-	return Signal{
-		Run: w.run, Agent: a.live.Agent, DisplayName: a.live.DisplayName, Dispatch: a.live.Dispatch,
-		Silent: silent, Slow: silent >= w.limits.SilenceSlow,
-	}, true
+	s := Signal{Run: w.run, Agent: a.live.Agent, DisplayName: a.live.DisplayName, Dispatch: a.live.Dispatch, Silent: silent}
+	if silent >= w.limits.SilenceSlow {
+		s.Slow, s.Notice = true, w.slow
+	}
+	return s, true
 }
 
 func timeLimit(limit events.Limit, bound, used time.Duration) *events.LimitError {

@@ -28,10 +28,15 @@ type Config struct {
 	Supervisor *loop.Spec
 	Journal    loop.Journal
 	Caller     loop.Caller
+	// Files keeps what the results of tools bring beside text; nil for nothing.
+	Files loop.Files
 	// Governor gives the governor of a dispatch that has spent so much so far.
 	Governor func(spent events.Usage, costUSD *float64) loop.Governor
 	// Functions are the specialists that are Go functions.
 	Functions map[events.AgentID]Function
+	// Decide is the decision on calls that wait for leave where no person is asked, nil where
+	// one is.
+	Decide *events.Approval
 	// Watch is told when a dispatch begins to be driven, and of the timeout that it has
 	// beside the team's, 0 for none: it returns where to show what the agent does, a
 	// context that ends when the dispatch must, and a function to call when it has ended.
@@ -93,7 +98,7 @@ func (d *Dispatcher) Dispatch(ctx context.Context, id events.DispatchID, timeout
 	}
 	l := &loop.Loop{
 		Spec: spec, Role: role, ID: thread.ActorOf(id), Run: d.config.Run, Priority: d.config.Priority,
-		Journal: d.config.Journal, Caller: d.config.Caller, Governor: d.config.Governor(spent, cost), Live: live,
+		Journal: d.config.Journal, Caller: d.config.Caller, Governor: d.config.Governor(spent, cost), Decide: d.config.Decide, Live: live, Files: d.config.Files,
 	}
 	return l.Drive(ctx)
 }

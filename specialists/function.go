@@ -121,10 +121,9 @@ func (r *role) record(tx *thread.Tx, tools tools, done Contribution) error {
 		if err != nil {
 			return err
 		}
-		result := tools.write(tx, agent.Invocation{
-			Agent: r.agent, Dispatch: r.id, Tool: "write_section", Ref: events.CallRef{Arguments: string(place)},
-		}, writeArgs{Content: entry.Content, TaskID: entry.Task})
-		if result.Failed {
+		in := agent.Invocation{Agent: r.agent, Dispatch: r.id, Tool: "write_section", Ref: events.CallRef{Arguments: string(place)}}
+		updated, err := tools.entry(tx, in, writeArgs{Content: entry.Content, TaskID: entry.Task})
+		if result := tools.put(tx, in, updated, err); result.Failed {
 			return errors.New(result.Text)
 		}
 	}

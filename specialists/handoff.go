@@ -71,6 +71,8 @@ func (h handingOver) description(targets []events.AgentID, by events.AgentID) st
 		about := "a person, who answers in place of the agents"
 		if s, known := h.team.Specialist(id); known {
 			about = s.Description
+		} else if h.team.Handoff.AllMayAnswer(id) {
+			about = "a person, who answers when there is time for it; you keep the conversation until then"
 		}
 		fmt.Fprintf(&b, "\n- %s: %s", id, about)
 	}
@@ -147,6 +149,9 @@ func (h handingOver) handle(tx *thread.Tx, in agent.Invocation) agent.Result {
 func handedOver(tx *thread.Tx, id events.HandoffID) string {
 	state := &tx.Run.Thread().Handoffs
 	session := state.Session(id)
+	if session == state.Person() {
+		return fmt.Sprintf("%s was asked and answers the user later. You still have the conversation: tell the user so, and help as far as you can.", session.Request.Target)
+	}
 	if session == state.Active() {
 		return fmt.Sprintf("%s has the conversation now.", session.Request.Target)
 	}

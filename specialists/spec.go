@@ -47,7 +47,12 @@ func render(text *template.Template, t *team.Team, s team.Specialist, further []
 		tools = append(tools, tool.Name)
 	}
 	var b strings.Builder
+	required := ""
+	if t.Evidence == team.EvidenceRequired {
+		required = string(t.Evidence)
+	}
 	err := text.Execute(&b, map[string]string{
+		"Required":    required,
 		"DisplayName": s.DisplayName, "Prompt": strings.TrimSpace(s.Prompt),
 		"Others": strings.Join(others, ", "), "Tools": strings.Join(tools, ", "),
 		"States": strings.Join(s.WorkflowStates, ", "), "Phases": strings.Join(phases(t, s), ", "),

@@ -106,33 +106,47 @@ func (t tools) writeSection() agent.Tool {
 		Name:        "write_section",
 		Description: "Appends an entry to a place of the document. What stands there already stays.",
 		Parameters:  agent.Schema[writeArgs](loop.Place(t.team.Document, false)),
-	}, t.write)
+	}, func(tx *thread.Tx, in agent.Invocation, args writeArgs) agent.Result {
+		updated, err := t.entry(tx, in, args)
+		if err == nil {
+			t.mark(&updated, nil)
+		}
+		return t.put(tx, in, updated, err)
+	})
 }
 
-func (t tools) write(tx *thread.Tx, in agent.Invocation, args writeArgs) agent.Result {
+// entry decides an entry. The error is for the model.
+func (t tools) entry(tx *thread.Tx, in agent.Invocation, args writeArgs) (events.DocumentUpdated, error) {
 	var place map[string]any
 	if err := in.Decode(&place); err != nil {
-		return agent.Refuse(err)
+		return events.DocumentUpdated{}, err
 	}
 	at, err := t.team.Document.Place(place)
 	if err != nil {
-		return agent.Refuse(err)
+		return events.DocumentUpdated{}, err
 	}
 	updated, err := tx.Run.Document.Append(document.Write{
 		Author: in.Agent, Place: at, Content: args.Content,
-		Tasks: sources(tx.Run, in.Dispatch, args.TaskID), ModelCall: in.Ref.ModelCall,
+		Tasks: answered(tx.Run, in.Dispatch, args.TaskID), ModelCall: in.Ref.ModelCall,
 	}, Bounds(t.team.Limits))
 	if err != nil {
 		RecordDocumentLimit(tx, in, err)
-		return agent.Refuse(err)
 	}
-	tx.Emit(in.Agent, thread.ActorOf(in.Dispatch), updated)
-	return agent.Result{Text: written(t.team.Document, updated)}
+	return updated, err
 }
 
-// sources are the tasks that an entry answers: the one that the model named, if it
+// put writes an entry, unless it was refused.
+func (t tools) put(tx *thread.Tx, in agent.Invocation, entry events.DocumentUpdated, refused error) agent.Result {
+	if refused != nil {
+		return agent.Refuse(refused)
+	}
+	tx.Emit(in.Agent, thread.ActorOf(in.Dispatch), entry)
+	return agent.Result{Text: written(t.team.Document, entry)}
+}
+
+// answered are the tasks that an entry answers: the one that the model named, if it
 // is its own, else all of the dispatch that are still open, else all of it.
-func sources(run *thread.Run, id events.DispatchID, named events.TaskID) []events.TaskID {
+func answered(run *thread.Run, id events.DispatchID, named events.TaskID) []events.TaskID {
 	all := assigned(run, id)
 	var open []events.TaskID
 	for _, task := range all {

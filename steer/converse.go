@@ -25,7 +25,7 @@ func (s *Runs) Send(ctx context.Context, tenant events.TenantID, said web.Said) 
 		Tenant: tenant, Thread: said.Thread, Request: said.Content,
 		Message: &runner.Message{
 			ID: said.ID, UserID: said.UserID, ChannelType: said.ChannelType, ChannelID: said.ChannelID,
-			Metadata: said.Metadata, Delivery: said.Delivery, InputID: said.InputID,
+			Metadata: said.Metadata, Delivery: said.Delivery, InputID: said.InputID, Approval: said.Approval,
 		},
 	}
 	if said.Team != "" || said.New {
@@ -68,9 +68,9 @@ func (s *Runs) HandOff(ctx context.Context, tenant events.TenantID, id events.Th
 }
 
 // Leave implements [web.Runs].
-func (s *Runs) Leave(ctx context.Context, tenant events.TenantID, id events.ThreadID, by string) error {
+func (s *Runs) Leave(ctx context.Context, tenant events.TenantID, id events.ThreadID, handoff events.HandoffID, by string) error {
 	return s.converse(events.ThreadKey{Tenant: tenant, Thread: id}, func() error {
-		return s.config.Runner.Leave(context.WithoutCancel(ctx), tenant, id, conversation.Caller{UserID: by})
+		return s.config.Runner.Leave(context.WithoutCancel(ctx), tenant, id, handoff, conversation.Caller{UserID: by})
 	})
 }
 

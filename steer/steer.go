@@ -72,6 +72,7 @@ func (s *Runs) Start(ctx context.Context, tenant events.TenantID, job web.Job) (
 	return s.begin(ctx, func(ctx context.Context) (*runner.Run, error) {
 		return s.config.Runner.Start(ctx, runner.Job{
 			Tenant: tenant, Thread: job.Thread, Request: job.Request, Vars: job.Vars, Team: t, Model: model, Solo: job.Solo,
+			Traceparent: job.Traceparent,
 		})
 	})
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"strings"
 
@@ -15,17 +14,22 @@ import (
 // fileTeam is a team file: its fields are the keys that a file may have, and
 // the JSON Schema is made of it.
 type fileTeam struct {
-	Name         string        `json:"name" jsonschema:"Name of the team: a lower-case letter, then lower-case letters, digits, - or _."`
-	DisplayName  string        `json:"display_name,omitempty" jsonschema:"Name that people see. Defaults to the name in words."`
-	Description  string        `json:"description,omitempty" jsonschema:"One line that says what the team is for."`
-	Request      string        `json:"request,omitempty" jsonschema:"Template of the message that the facilitator gets. {{request}} stands for the user's text; other names in double braces are filled from a batch row's vars. Defaults to {{request}}."`
-	Facilitator  Facilitator   `json:"facilitator,omitempty" jsonschema:"The agent that plans, dispatches, consolidates and answers."`
-	Specialists  []Specialist  `json:"specialists" jsonschema:"The agents that do the work, 1 to 20."`
-	Document     *fileDocument `json:"document,omitempty" jsonschema:"Layout of the shared document. Without it, agents name sections and slots as they need them."`
-	Limits       Limits        `json:"limits,omitempty" jsonschema:"Bounds of a run. Each has a default; convene team show prints them."`
-	Handoff      *Handoff      `json:"handoff,omitempty" jsonschema:"To whom the facilitator may hand the conversation with the user over. Without it the facilitator keeps it."`
-	Conversation *Conversation `json:"conversation,omitempty" jsonschema:"Who answers the user's messages, by rules or in the stages of a pipeline. Without it the facilitator does, and whoever it hands over to."`
-	AnswerSchema rawValue      `json:"answer_schema,omitempty" jsonschema:"JSON Schema of the answer, an object. With it the answer is JSON, which is validated; the model may correct it once, otherwise the run fails."`
+	Name         string             `json:"name" jsonschema:"Name of the team: a lower-case letter, then lower-case letters, digits, - or _."`
+	DisplayName  string             `json:"display_name,omitempty" jsonschema:"Name that people see. Defaults to the name in words."`
+	Description  string             `json:"description,omitempty" jsonschema:"One line that says what the team is for."`
+	Request      string             `json:"request,omitempty" jsonschema:"Template of the message that the facilitator gets. {{request}} stands for the user's text; other names in double braces are filled from a batch row's vars. Defaults to {{request}}."`
+	Facilitator  Facilitator        `json:"facilitator,omitempty" jsonschema:"The agent that plans, dispatches, consolidates and answers."`
+	Specialists  []Specialist       `json:"specialists" jsonschema:"The agents that do the work, 1 to 20."`
+	Document     *fileDocument      `json:"document,omitempty" jsonschema:"Layout of the shared document. Without it, agents name sections and slots as they need them."`
+	Limits       Limits             `json:"limits,omitempty" jsonschema:"Bounds of a run. Each has a default; convene team show prints them."`
+	Handoff      *Handoff           `json:"handoff,omitempty" jsonschema:"To whom the facilitator may hand the conversation with the user over. Without it the facilitator keeps it."`
+	Conversation *Conversation      `json:"conversation,omitempty" jsonschema:"Who answers the user's messages, by rules or in the stages of a pipeline. Without it the facilitator does, and whoever it hands over to."`
+	Tools        *Tools             `json:"tools,omitempty" jsonschema:"Built-in tools that the team switches on, with their settings. A specialist has those that it names."`
+	Evidence     Evidence           `json:"evidence,omitempty" jsonschema:"Whether an entry of the document must name a passage of a source that was found there: required or offered. Specialists that have tools can. Defaults to offered."`
+	Approve      map[string]Approve `json:"approve,omitempty" jsonschema:"Which calls of tools wait for a person's approval, by the name of the tool or the beginning of names with * behind it; the longest that applies decides. Defaults to effectful for tools of MCP servers, and to never for others."`
+	AnswerSchema rawValue           `json:"answer_schema,omitempty" jsonschema:"JSON Schema of the answer, an object. With it the answer is JSON, which is validated; the model may correct it once, otherwise the run fails."`
+
+	MCP map[string]MCPServer `json:"mcp,omitempty" jsonschema:"Servers of the Model Context Protocol, by name. Specialists name their tools as server__tool, or server__* for all."`
 }
 
 // rawValue is a value of the file as JSON.
@@ -58,7 +62,7 @@ func Parse(name string, src []byte) (*Team, error) {
 	t := Team{
 		Name: file.Name, DisplayName: file.DisplayName, Description: file.Description,
 		Request: file.Request, Facilitator: file.Facilitator, Specialists: file.Specialists,
-		Document: d.layout(file.Document), Limits: file.Limits, Handoff: file.Handoff, Conversation: file.Conversation, AnswerSchema: json.RawMessage(file.AnswerSchema), file: name, places: d.places,
+		Document: d.layout(file.Document), Limits: file.Limits, Handoff: file.Handoff, Conversation: file.Conversation, Tools: file.Tools, MCP: file.MCP, Evidence: file.Evidence, Approve: file.Approve, AnswerSchema: json.RawMessage(file.AnswerSchema), file: name, places: d.places,
 	}.WithDefaults()
 	d.addUnlessBroken(t.check())
 	if err := d.found.err(name, d.places); err != nil {
@@ -71,10 +75,7 @@ func Parse(name string, src []byte) (*Team, error) {
 func Load(path string) (*Team, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		if failed := new(fs.PathError); errors.As(err, &failed) {
-			err = failed.Err // which does not name the file again
-		}
-		return nil, fmt.Errorf("team file %s cannot be read: %w", path, err)
+		return nil, fmt.Errorf("team file %s cannot be read: %w", path, plainly(err))
 	}
 	defer file.Close()
 	// One byte more than allowed, so that Parse sees that it is too large.
@@ -82,7 +83,14 @@ func Load(path string) (*Team, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read team file %s: %w", path, err)
 	}
-	return Parse(path, src)
+	t, err := Parse(path, src)
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(t.locate(), t.locateServers()); err != nil {
+		return nil, err
+	}
+	return t, nil
 }
 
 // namedLayouts are the layouts that a file may ask for by name.

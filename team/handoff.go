@@ -70,6 +70,8 @@ type HandoffTarget struct {
 	Requires string `json:"requires,omitempty" jsonschema:"Permission that the user needs for it beside handoff:initiate, such as skill:create."`
 	// Unavailable says why the target cannot take over for now; "" where it can.
 	Unavailable string `json:"unavailable,omitempty" jsonschema:"Why the target cannot take over for now. Without it whether it can is checked: its model must be known, and its endpoint not be down."`
+	// AllMayAnswer is for human: the agents go on answering while a person is asked.
+	AllMayAnswer bool `json:"all_may_answer,omitempty" jsonschema:"Only for human: the agents go on answering, by the team's rules, while the person's answer is awaited. Defaults to false: nobody else answers until the person has given the conversation back."`
 	// EstimatedDurationSeconds is how long it expects to need. 0 is not said.
 	EstimatedDurationSeconds int `json:"estimated_duration_seconds,omitempty" jsonschema:"How many seconds the target expects to need, for those who wait."`
 }
@@ -127,6 +129,7 @@ func (t *Team) Policy() conversation.Policy {
 	for _, declared := range h.Targets {
 		target := conversation.Target{
 			Agent: declared.Agent, Name: words(string(declared.Agent)), Requires: declared.Requires, EstimatedSeconds: declared.EstimatedDurationSeconds,
+			AllMayAnswer: declared.AllMayAnswer,
 		}
 		if s, known := t.Specialist(declared.Agent); known {
 			target.Name, target.Yields, target.MaxIdle = s.DisplayName, !s.Exclusive(), s.MaxIdle()
@@ -149,6 +152,11 @@ func (h *Handoff) Unavailable(id events.AgentID) string {
 		}
 	}
 	return ""
+}
+
+// AllMayAnswer reports whether the agents go on answering while a target has been asked.
+func (h *Handoff) AllMayAnswer(id events.AgentID) bool {
+	return h != nil && slices.ContainsFunc(h.Targets, func(t HandoffTarget) bool { return t.Agent == id && t.AllMayAnswer })
 }
 
 // withTargets adds the specialists that say themselves that they can take over.
@@ -209,6 +217,9 @@ func (t *Team) checkTarget(path string, target HandoffTarget, before []HandoffTa
 	checkTriggers(path+".triggers", target.Triggers, found)
 	checkLine(path+".requires", target.Requires, found)
 	checkLine(path+".unavailable", target.Unavailable, found)
+	if target.AllMayAnswer && target.Agent != events.HumanID {
+		found.add(path+".all_may_answer", "%q has the conversation alone; all may answer beside a person only: remove it, or write it at \"- agent: human\"", clip(string(target.Agent)))
+	}
 	if n := target.EstimatedDurationSeconds; n < 0 || n > maxDurationSeconds {
 		found.add(path+".estimated_duration_seconds", "%d is out of range; write 1 to %d seconds, or leave it out", n, maxDurationSeconds)
 	}

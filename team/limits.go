@@ -27,6 +27,7 @@ type Limits struct {
 	MaxEmptyReplies       int
 	MaxToolResultChars    int
 	MaxReadChars          int
+	MaxArtifactBytes      int64
 	MaxTokens             int64
 	// MaxCostUSD is 0 where a run has no bound of cost.
 	MaxCostUSD float64

@@ -77,10 +77,12 @@ func addRules(s *jsonschema.Schema) {
 	specialists.Items.Properties["description"].Pattern = `\S`
 	specialists.Items.Properties["prompt"].Pattern = `\S`
 
+	s.Properties["evidence"].Enum = []any{EvidenceOffered, EvidenceRequired}
 	addAbilityRules(specialists.Items)
 	addOrchestrationRules(s.Properties["facilitator"])
 	addHandoffRules(s.Properties["handoff"])
 	addConversationRules(s.Properties["conversation"])
+	addMCPRules(s.Properties["mcp"])
 
 	layout := s.Properties["document"]
 	layout.OneOf = []*jsonschema.Schema{{Required: []string{"layout"}}, {Required: []string{"sections"}}}
@@ -91,6 +93,22 @@ func addRules(s *jsonschema.Schema) {
 	sections.MinItems, sections.MaxItems = new(1), new(document.MaxSections)
 	slots := sections.Items.Properties["slots"]
 	slots.UniqueItems, slots.MaxItems = true, new(document.MaxSlots)
+}
+
+func addMCPRules(s *jsonschema.Schema) {
+	s.PropertyNames = &jsonschema.Schema{Pattern: mcpName.String(), MaxLength: new(maxMCPNameChars), Not: &jsonschema.Schema{Pattern: "^call_"}}
+	s.MaxProperties = new(maxMCPServers)
+	server := s.AdditionalProperties
+	server.OneOf = []*jsonschema.Schema{{Required: []string{"command"}}, {Required: []string{"url"}}}
+	server.Properties["url"].Pattern = "^https?://"
+	server.Properties["args"].MaxItems = new(maxMCPArgs)
+	for _, key := range []string{"env", "headers"} {
+		server.Properties[key].AdditionalProperties.Pattern = variable.String()
+	}
+	for _, key := range []string{"allow", "deny"} {
+		server.Properties[key].UniqueItems, server.Properties[key].MaxItems = true, new(maxMCPNames)
+	}
+	server.Properties["effects"].AdditionalProperties.Enum = []any{events.EffectPure, events.EffectIdempotent, events.EffectEffectful}
 }
 
 func addConversationRules(s *jsonschema.Schema) {

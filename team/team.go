@@ -30,8 +30,17 @@ type Team struct {
 	// Conversation says who answers the user's messages; nil is the facilitator, beside
 	// handoffs.
 	Conversation *Conversation `json:"conversation,omitempty"`
+	// Tools are the built-in tools that the team switches on; nil is none.
+	Tools *Tools `json:"tools,omitempty"`
+	// Evidence says whether specialists must name sources. Empty means that they may.
+	Evidence Evidence `json:"evidence,omitempty"`
+	// Approve says by the names of tools, or their beginnings with * behind them, which calls
+	// wait for a person's approval; see [Team.Asks].
+	Approve map[string]Approve `json:"approve,omitempty"`
 	// AnswerSchema is the JSON Schema of the answer. Without it the answer is text.
 	AnswerSchema json.RawMessage `json:"answer_schema,omitempty"`
+	// MCP are servers whose tools specialists may name, as server__tool, by the servers' names.
+	MCP map[string]MCPServer `json:"mcp,omitempty"`
 
 	// file is the file that the team was parsed from, places where it says each thing.
 	file   string
@@ -70,9 +79,10 @@ type Specialist struct {
 	// API is the one that Model is asked by. Empty means the one that suits its provider.
 	API events.API `json:"api,omitempty" jsonschema:"API that the model is asked by: responses, messages or chat. Defaults to the one that suits its provider. Behind a fallback it is written ?api=chat."`
 	Tuning
-	// Tools are the tools of the program that the specialist has beside those for the task
-	// board and the document, by name. nil is all that the program offers, empty is none.
-	Tools []string `json:"tools,omitzero" jsonschema:"Names of the tools that the specialist has beside those for the task board and the document. Defaults to all that the program offers; [] is none."`
+	// Tools are the tools that the specialist has beside those for the task board and the
+	// document, by name, or by the beginning of their names with * behind it. nil is all that
+	// the program offers, and none that the team switches on; empty is none.
+	Tools []string `json:"tools,omitzero" jsonschema:"Names of the tools that the specialist has beside those for the task board and the document; a name that ends in * stands for all tools that begin like it. Defaults to all that the program offers, and none of those under tools; [] is none."`
 	Abilities
 }
 
@@ -84,6 +94,21 @@ func (t *Team) Specialist(id events.AgentID) (Specialist, bool) {
 		}
 	}
 	return Specialist{}, false
+}
+
+// File is the file that the team was parsed from, as it was named; "" for none.
+func (t *Team) File() string { return t.file }
+
+// Copy gives a copy that shares nothing with the team. It fails where the team has no JSON
+// form.
+func (t *Team) Copy() (Team, error) {
+	copied := Team{}
+	text, err := json.Marshal(t)
+	if err == nil {
+		err = json.Unmarshal(text, &copied)
+	}
+	copied.file, copied.places = t.file, t.places
+	return copied, err
 }
 
 // WithDefaults returns the team with every default filled in. [Parse] has done

@@ -75,9 +75,13 @@ func (t *Team) check() problems {
 	t.checkFacilitator(&found)
 	t.checkSpecialists(&found)
 	t.checkLimits(&found)
+	t.checkEvidence(&found)
 	t.checkAnswerSchema(&found)
 	t.checkHandoff(&found)
 	t.checkConversation(&found)
+	t.Tools.check(&found)
+	t.checkMCP(&found)
+	t.checkApprove(&found)
 	return found
 }
 
@@ -151,24 +155,6 @@ func checkSpecialist(path string, s Specialist, found *problems) {
 			found.add(fmt.Sprintf("%s.tools[%d]", path, i), "tool %q is listed twice; remove one", clip(tool))
 		}
 	}
-}
-
-// CheckTools checks that the tools which specialists name are among those that the
-// program offers. It gives a *[FileError] with all that are not.
-func (t *Team) CheckTools(offered []string) error {
-	var found problems
-	there := "this program offers no tools; remove it, or run the team in the program that has it"
-	if len(offered) > 0 {
-		there = "the tools here are " + join(offered)
-	}
-	for i, s := range t.Specialists {
-		for j, tool := range s.Tools {
-			if !slices.Contains(offered, tool) {
-				found.add(fmt.Sprintf("specialists[%d].tools[%d]", i, j), "unknown tool %q%s %s", clip(tool), didYouMean(tool, offered), there)
-			}
-		}
-	}
-	return found.err(t.file, t.places)
 }
 
 func checkModels(path, model string, fallbacks []string, found *problems) {

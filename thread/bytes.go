@@ -26,6 +26,8 @@ func roughBytes(event events.Event) int {
 			size += len(e.Reply.ToolCalls[i].Arguments) + len(e.Reply.ToolCalls[i].Extra)
 		}
 		return size
+	case events.ArtifactCreated:
+		return bytesPerEvent + len(e.Name) + len(e.Origin) + len(e.Note)
 	case events.ToolCallDone:
 		size := bytesPerEvent + len(e.Result) + len(e.Arguments)
 		for i := range e.Parts {
@@ -35,13 +37,22 @@ func roughBytes(event events.Event) int {
 	case events.AgentFinished:
 		return bytesPerEvent + len(e.Result)
 	case events.DocumentUpdated:
-		return bytesPerEvent + 2*len(e.Content)
+		return bytesPerEvent + 2*len(e.Content) + roughCitations(e.Sources)
+	case events.EvidenceRefused:
+		return bytesPerEvent + roughCitations(e.Sources)
 	case events.FinalAnswer:
 		return bytesPerEvent + len(e.Content)
 	case events.HistoryCompacted:
 		return bytesPerEvent + len(e.Summary)
 	}
 	return bytesPerEvent
+}
+
+func roughCitations(cited []events.Citation) (size int) {
+	for i := range cited {
+		size += bytesPerEvent + len(cited[i].Quote)
+	}
+	return size
 }
 
 // shared gives the start of a run with the memory of the one before it where they are the

@@ -25,6 +25,9 @@ type Context struct {
 	// stands, nil where it declares no steps or has not begun them.
 	Handoff  *HandoffContext  `json:"handoff,omitempty"`
 	Workflow *WorkflowContext `json:"workflow,omitempty"`
+	// Person is the session of a person who answers beside whoever has the conversation, nil
+	// for none.
+	Person *HandoffContext `json:"person,omitempty"`
 	// Saved are the sessions that were left, or failed, and could be resumed: the newest 10 of
 	// them, the newest first. For how long a session is kept is the team's to say.
 	Saved []SavedContext `json:"saved"`
@@ -60,6 +63,8 @@ type InputContext struct {
 	Agent    events.AgentID   `json:"agent,omitempty"`
 	Question string           `json:"question"`
 	Choices  []string         `json:"choices,omitempty"`
+	// Action is the call that an approval is asked for.
+	Action *events.Action `json:"action,omitempty"`
 }
 
 // HandoffContext is a handoff as [Context] shows it.
@@ -94,22 +99,28 @@ func (t *Thread) Context() Context {
 	}
 	if session := t.Handoffs.Active(); session != nil {
 		c.Agent = session.Request.Target
-		c.Handoff = &HandoffContext{
-			ID: session.ID, Status: session.Status, Source: session.Request.Source, Target: session.Request.Target,
-			Reason: session.Request.Reason, Started: session.Started,
-		}
+		c.Handoff = handoffContext(session)
 		c.Workflow = workflowContext(session.Workflow)
+	}
+	if person := t.Handoffs.Person(); person != nil {
+		c.Person = handoffContext(person)
 	}
 	c.DisplayName = t.displayName(c.Agent)
 	for _, input := range t.Inputs() {
 		c.Inputs = append(c.Inputs, InputContext{
-			ID: input.InputID, For: input.For, Agent: input.Agent, Question: input.Question, Choices: input.Choices,
+			ID: input.InputID, For: input.For, Agent: input.Agent, Question: input.Question, Choices: input.Choices, Action: input.Action,
 		})
 	}
 	for _, m := range t.queue {
 		c.Queued = append(c.Queued, m.MessageID)
 	}
 	return c
+}
+
+func handoffContext(s *conversation.Session) *HandoffContext {
+	return &HandoffContext{
+		ID: s.ID, Status: s.Status, Source: s.Request.Source, Target: s.Request.Target, Reason: s.Request.Reason, Started: s.Started,
+	}
 }
 
 // workflowContext is nil where no step was begun.

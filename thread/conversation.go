@@ -159,6 +159,15 @@ func (c *Conversation) callDone(done events.ToolCallDone) error {
 	return nil
 }
 
+// started reports whether the call's start is in the log: it reaches outside.
+func (c *Conversation) started(ref events.CallRef) bool {
+	if c.turn == nil || c.turn.ID != ref.ModelCall {
+		return false
+	}
+	call := c.turn.Call(ref.Index)
+	return call != nil && call.Started
+}
+
 // find gives the call that ref means. A call of a turn that is not in the log yet
 // has started early and opens the turn.
 func (c *Conversation) find(tool string, ref events.CallRef) (*Call, error) {

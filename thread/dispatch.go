@@ -24,6 +24,11 @@ type Dispatch struct {
 	// Said is the agent's closing text.
 	Said         string
 	Conversation *Conversation
+	// Returned are the results of its tools that reach outside, those that failed aside: what
+	// it may quote from. A finished dispatch has none.
+	Returned []events.ToolCallDone
+	// Refused are the writes that were refused for their sources, and not made since.
+	Refused []events.EvidenceRefused
 	// Usage and CostUSD are of its model calls, failed attempts included; the cost is nil where a model has no
 	// known price.
 	Usage   events.Usage
@@ -61,6 +66,7 @@ func (r *Run) finishDispatch(env events.Envelope, e events.AgentFinished) error 
 	// Nobody continues a finished dispatch: its history is in the log for whoever
 	// asks, and thousands of runs at once need not hold it.
 	d.Conversation = &Conversation{actor: ActorOf(env.Dispatch), thread: r.thread, turns: d.Conversation.turns}
+	d.Returned, d.Refused = nil, nil
 	if d.Start.Asked {
 		return nil
 	}
@@ -90,6 +96,22 @@ func (d *Dispatch) wrote(tasks []events.TaskID) {
 		d.Written = map[events.TaskID]bool{}
 	}
 	d.Written[tasks[0]] = true
+}
+
+// returned keeps a result that the agent may quote from; started says that its call was one
+// of a tool that reaches outside.
+func (d *Dispatch) returned(e events.ToolCallDone, started bool) {
+	if d != nil && started && !e.Failed {
+		d.Returned = append(d.Returned, e)
+	}
+}
+
+// rewrote takes an entry for the next try of a write at its place that was refused.
+func (d *Dispatch) rewrote(e events.DocumentUpdated) {
+	at := slices.IndexFunc(d.Refused, func(r events.EvidenceRefused) bool { return r.Section == e.Section && r.Slot == e.Slot })
+	if at >= 0 {
+		d.Refused = slices.Delete(d.Refused, at, at+1)
+	}
 }
 
 // Unwritten gives the dispatch's tasks that are neither done nor declined, and that no

@@ -70,7 +70,11 @@ func (c *Conversation) CountEarlier() (n int) {
 // exchange gives what people said to the run and what it answered.
 func (r *Run) exchange() []events.Message {
 	var messages []events.Message
-	for _, said := range r.spoken() {
+	spoken := r.spoken()
+	if r.Person() != nil {
+		spoken = []string{"[A person who was asked answers the user now.]"}
+	}
+	for _, said := range spoken {
 		messages = append(messages, events.Message{Role: events.RoleUser, Content: said})
 	}
 	answer := fmt.Sprintf("(No answer was given: this request is %s.)", r.Status)

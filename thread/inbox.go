@@ -29,7 +29,7 @@ type Input struct {
 	Actor ActorID
 	// Answer is the first answer, nil while the input is open.
 	Answer *events.UserMessage
-	// Settled is set once the call that asked has its result.
+	// Settled is set once the call that asked has its result, or nobody wants it any more.
 	Settled bool
 }
 
@@ -44,16 +44,26 @@ func (t *Thread) Place(id events.MessageID) int {
 	return 1 + slices.IndexFunc(t.queue, func(m *Sent) bool { return m.MessageID == id })
 }
 
-// Inputs are the requests for input of the run under way that nobody has answered, in order.
+// Inputs are the requests for input that nobody has answered: that of a person who answers
+// beside the agents, and behind it those of the run under way, in order.
 func (t *Thread) Inputs() (open []*Input) {
+	if beside := t.Beside(); beside != nil {
+		open = append(open, beside)
+	}
 	if run := t.Current(); run != nil && !run.Status.Over() {
-		for _, input := range run.inputs {
-			if input.Answer == nil {
-				open = append(open, input)
-			}
-		}
+		open = append(open, run.Open()...)
 	}
 	return open
+}
+
+// Beside is the open request to the person who answers beside the agents, nil for none. It
+// outlives its run; a later one takes its place.
+func (t *Thread) Beside() *Input {
+	person := t.Handoffs.Person()
+	if person == nil || t.beside == nil || t.beside.HandoffID != person.ID || t.beside.Answer != nil {
+		return nil
+	}
+	return t.beside
 }
 
 // Input gives a request for input by its id, nil if there is none.
@@ -76,8 +86,15 @@ func (t *Thread) NextInput() events.InputID {
 // enqueue takes a message that belongs to no run. One that the thread has already, or for
 // which there is no room, changes nothing.
 func (t *Thread) enqueue(env events.Envelope, e events.UserMessage) {
-	if e.MessageID == "" || e.InputID != "" || t.sent[e.MessageID] != nil || len(t.queue) >= MaxQueued {
+	if e.MessageID == "" || t.sent[e.MessageID] != nil || len(t.queue) >= MaxQueued {
 		return
+	}
+	if e.InputID != "" { // it is the person's who answers beside the agents, or comes too late
+		beside := t.Beside()
+		if beside == nil || !e.Answers(beside.InputID, beside.For) {
+			return
+		}
+		beside.Answer = &e
 	}
 	m := &Sent{UserMessage: e, Time: env.Time}
 	t.sent[e.MessageID] = m
@@ -96,6 +113,35 @@ func (t *Thread) dequeue(id events.MessageID, run *Run) {
 // Inputs are the requests for input of the run, in order.
 func (r *Run) Inputs() []*Input { return r.inputs }
 
+// Open are the requests for input for which the run waits, in order.
+func (r *Run) Open() (open []*Input) {
+	for _, input := range r.inputs {
+		if input.Answer == nil && input.HandoffID == "" && !input.Settled {
+			open = append(open, input)
+		}
+	}
+	return open
+}
+
+// lapse settles the approvals that an agent asked for which is over: nobody wants them any more.
+func (r *Run) lapse(actor ActorID) {
+	for _, input := range r.inputs {
+		if input.For == events.InputApproval && input.Actor == actor {
+			input.Settled = true
+		}
+	}
+}
+
+// Person is the request for input that the message of the run answers where a person who
+// answers beside the agents sent it, nil for other runs.
+func (r *Run) Person() *Input {
+	sent := r.thread.sent[r.Started.MessageID]
+	if sent == nil || sent.Run != r || sent.InputID == "" {
+		return nil
+	}
+	return r.thread.Input(sent.InputID)
+}
+
 // Asked is the request for input that a call of the run made, nil if there is none.
 func (r *Run) Asked(call events.CallID) *Input {
 	for _, input := range r.inputs {
@@ -108,7 +154,7 @@ func (r *Run) Asked(call events.CallID) *Input {
 
 // Answered reports whether an answer was given that its agent has not taken in.
 func (r *Run) Answered() bool {
-	return slices.ContainsFunc(r.inputs, func(i *Input) bool { return i.Answer != nil && !i.Settled })
+	return slices.ContainsFunc(r.inputs, func(i *Input) bool { return i.Answer != nil && !i.Settled && i.HandoffID == "" })
 }
 
 // request folds a request for input.
@@ -117,7 +163,11 @@ func (r *Run) request(env events.Envelope, e events.InputRequested) error {
 		return fmt.Errorf("request for input %s where %s is next", e.InputID, want)
 	}
 	r.thread.inputs++
-	r.inputs = append(r.inputs, &Input{InputRequested: e, Run: r, Agent: env.Agent, Actor: ActorOf(env.Dispatch)})
+	input := &Input{InputRequested: e, Run: r, Agent: env.Agent, Actor: ActorOf(env.Dispatch)}
+	r.inputs = append(r.inputs, input)
+	if e.HandoffID != "" {
+		r.thread.beside = input
+	}
 	return nil
 }
 
@@ -139,8 +189,8 @@ func (r *Run) take(env events.Envelope, e events.UserMessage) bool {
 
 // answer gives an open request for input its answer.
 func (r *Run) answer(e events.UserMessage) bool {
-	for _, input := range r.inputs {
-		if input.InputID == e.InputID && input.Answer == nil {
+	for _, input := range r.Open() {
+		if e.Answers(input.InputID, input.For) {
 			input.Answer = &e
 			return true
 		}

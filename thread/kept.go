@@ -47,6 +47,22 @@ func (k *Kept) Use(ctx context.Context, key events.ThreadKey, use func(*Thread) 
 	return f.Use(ctx, use)
 }
 
+// Post has post add an event to the thread that others than its driver may add, and takes it
+// in. Who drives the thread through these folds decides and commits before it or behind it, so
+// that nothing is decided in vain. The error is post's: what was added is in the log, even
+// where that cannot be read.
+func (k *Kept) Post(ctx context.Context, key events.ThreadKey, post func() error) error {
+	f := k.Pin(key)
+	defer f.Unpin()
+	return f.with(ctx, f.known, func(*Thread) error {
+		err := post()
+		if err == nil {
+			_ = f.catchUp(ctx)
+		}
+		return err
+	})
+}
+
 // Pin gives the fold of a thread, which is kept until [Fold.Unpin]. Each Pin has an Unpin.
 func (k *Kept) Pin(key events.ThreadKey) *Fold {
 	k.mu.Lock()

@@ -7,7 +7,9 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"testing/synctest"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
@@ -177,4 +179,40 @@ func TestKeptTellsOtherDrivers(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, log.Append(t.Context(), key, epoch, 4, []events.Envelope{{Run: "r", Data: events.RunResumed{Owner: "thief"}}}))
 	require.EqualValues(t, 5, foreign())
+}
+
+// A post by the process that drives the thread comes before a decision or behind its commit,
+// never between them, and the next decision knows it.
+func TestKeptPostCrossesNoCommit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := events.NewMemory()
+		kept := thread.NewKept(log)
+		key := events.ThreadKey{Tenant: events.LocalTenant, Thread: "t"}
+		epoch, err := log.Claim(t.Context(), key, "one", false)
+		require.NoError(t, err)
+		fold := kept.Pin(key)
+		defer fold.Unpin()
+		require.NoError(t, fold.Use(t.Context(), func(th *thread.Thread) error {
+			started := []events.Envelope{{Tenant: key.Tenant, Thread: key.Thread, Run: "r1", Seq: 1, Data: events.WorkflowStarted{Message: "Help"}}}
+			if err := th.Apply(started[0]); err != nil {
+				return err
+			}
+			go func() {
+				assert.NoError(t, kept.Post(context.Background(), key, func() error {
+					_, err := log.Post(context.Background(), key, events.Envelope{Run: "r1", Data: events.CancelRequested{Reason: "enough"}})
+					return err
+				}))
+			}()
+			synctest.Wait() // the post could have come before this commit
+			return log.Append(t.Context(), key, epoch, 0, started)
+		}))
+		synctest.Wait()
+		require.NoError(t, fold.Known(t.Context(), func(th *thread.Thread) error {
+			require.NotNil(t, th.Current().CancelRequested)
+			require.EqualValues(t, 2, th.Seq)
+			return nil
+		}))
+		failed := errors.New("no such run")
+		require.ErrorIs(t, kept.Post(t.Context(), key, func() error { return failed }), failed)
+	})
 }

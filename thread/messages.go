@@ -102,6 +102,10 @@ func (t *Thread) note(env events.Envelope) {
 			t.desks[e.InputID] = env.Run
 			break
 		}
+		if e.For == events.InputApproval { // whoever asks need not be one who talks with the user
+			t.noteNotice(env, e.Question)
+			break
+		}
 		t.noteAgent(env, Message{Content: e.Question, InputID: e.InputID, Choices: e.Choices})
 	case events.HandoffAccepted:
 		t.noteNotice(env, e.Notice)
@@ -180,9 +184,12 @@ func (t *Thread) noteNotice(env events.Envelope, content string) {
 	}
 }
 
-// wroteIt reports whether the newest message of the run is the person's whose words its
-// answer repeats.
+// wroteIt reports whether the newest message of the run, or the one that it answers, is the
+// person's whose words its answer repeats.
 func (t *Thread) wroteIt(run events.RunID, content string) bool {
+	if at, known := t.said[t.Current().Started.MessageID]; known && t.messages[at].Agent == HumanAgent {
+		return true
+	}
 	if len(t.messages) == 0 {
 		return false
 	}

@@ -65,6 +65,8 @@ type Run struct {
 	Passed int
 	// RolledBack is the transition that was taken back in this run, nil for none.
 	RolledBack *events.TransitionRolledBack
+	// ArtifactBytes is the size of the files that came with the run or into being in it.
+	ArtifactBytes int64
 	// Denied are the permissions that were missing, in order.
 	Denied []events.PermissionDenied
 
@@ -206,13 +208,19 @@ func (r *Run) apply(env events.Envelope) error {
 	case events.DocumentUpdated:
 		if d := r.byID[env.Dispatch]; d != nil {
 			d.wrote(e.Tasks)
+			d.rewrote(e)
 		} else {
 			r.Shown[e.EntryID] = true
 		}
 		return r.Document.Apply(env)
+	case events.EvidenceRefused:
+		if d := r.byID[env.Dispatch]; d != nil {
+			d.Refused = append(d.Refused, e)
+		}
 	case events.AgentStarted:
 		return r.startDispatch(env, e)
 	case events.AgentFinished:
+		r.lapse(ActorOf(env.Dispatch))
 		return r.finishDispatch(env, e)
 	case events.LimitReached:
 		r.Limits = append(r.Limits, e)
@@ -237,6 +245,9 @@ func (r *Run) apply(env events.Envelope) error {
 		return r.request(env, e)
 	case events.PermissionDenied:
 		r.Denied = append(r.Denied, e)
+	case events.ArtifactCreated:
+		r.ArtifactBytes += e.SizeBytes
+		r.thread.Artifacts = append(r.thread.Artifacts, e)
 	case events.Warning:
 		r.warn(e)
 	case events.FacilitatorMessage:
@@ -315,6 +326,7 @@ func (r *Run) converse(env events.Envelope) error {
 				r.unsent = append(r.unsent, unsent{id, e.ModelCall})
 			}
 		}
+		r.byID[env.Dispatch].returned(e, conv.started(e.CallRef))
 		return conv.callDone(e)
 	case events.DispatchRefused:
 		r.countTool(false)

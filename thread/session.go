@@ -51,6 +51,9 @@ func (r *Run) handOver(env events.Envelope) error {
 		conv := r.thread.sessions[ActorID(e.HandoffID)]
 		conv.hear(append([]string{r.resumed(e)}, r.spoken()...))
 	case events.HandoffAccepted:
+		if e.AllMayAnswer {
+			break
+		}
 		r.Handed = true
 		session := r.thread.Handoffs.Active()
 		conv := &Conversation{actor: ActorID(session.ID), thread: r.thread}
@@ -64,6 +67,7 @@ func (r *Run) handOver(env events.Envelope) error {
 		}
 		r.thread.sessions[conv.actor] = conv
 	case events.HandoffReturned:
+		r.lapse(ActorID(e.HandoffID))
 		r.thread.returned = append(r.thread.returned, e.HandoffID)
 		if conv := r.thread.sessions[ActorID(e.HandoffID)]; conv != nil {
 			for _, m := range conv.unread() { // whoever answers now does not miss it
@@ -179,13 +183,38 @@ func (r *Run) spoken() []string {
 	return append([]string{request}, r.said...)
 }
 
-// notedBefore is what a supervisor wrote to the user below the answer of the run before this
-// one, which is the newest.
-func (r *Run) notedBefore() []string {
-	if runs := r.thread.Runs; len(runs) > 1 {
-		return slices.Clone(runs[len(runs)-2].notes)
+// SaidBefore is what people said to the runs before this one, at most count messages, the
+// oldest first. A run that another continues said the same, and what a person wrote who was
+// asked is not the user's: neither counts.
+func (r *Run) SaidBefore(count int) (said []string) {
+	runs, continued := r.thread.Runs, r.Before
+	for at := slices.Index(runs, r) - 1; at >= 0 && len(said) < count; at-- {
+		run := runs[at]
+		if run != continued && !run.Started.Synthetic && run.Person() == nil {
+			said = slices.Concat(run.spoken(), said)
+		}
+		continued = run.Before
 	}
-	return nil
+	return said[max(0, len(said)-count):]
+}
+
+// notedBefore is what others than agents in the conversation wrote to the user since the
+// answer of the run before this one, which is the newest: notes of a supervisor, and what a
+// person answered beside the agents.
+func (r *Run) notedBefore() (noted []string) {
+	runs := r.thread.Runs
+	for _, run := range slices.Backward(runs[:len(runs)-1]) {
+		said := slices.Clone(run.notes)
+		person := run.Person()
+		if person != nil && run.FinalAnswer != nil {
+			said = append([]string{quote.After("[A person answered the user:]", run.FinalAnswer.Content)}, said...)
+		}
+		noted = append(said, noted...)
+		if person == nil && !run.Started.Synthetic {
+			break
+		}
+	}
+	return noted
 }
 
 // maxHeardBytes bounds what a specialist reads of the user's newest message in its own words

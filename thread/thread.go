@@ -17,6 +17,8 @@ type Thread struct {
 	Runs []*Run
 	// Handoffs says who speaks with the user.
 	Handoffs conversation.State
+	// Artifacts are the files that came with the thread's runs or into being in them, in order.
+	Artifacts []events.ArtifactCreated
 
 	callIDs    map[events.CallID]struct{}
 	exchanges  []*exchange
@@ -39,8 +41,10 @@ type Thread struct {
 	// sent are the users' messages that have an id, queue those of them that wait for a run.
 	sent  map[events.MessageID]*Sent
 	queue []*Sent
-	// inputs counts the requests for input.
+	// inputs counts the requests for input; beside is the newest to a person who answers
+	// beside the agents.
 	inputs int
+	beside *Input
 	// lastRun and lastKind are of the newest event. bytes is about what the state takes.
 	lastRun  events.RunID
 	lastKind events.Kind

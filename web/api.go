@@ -26,14 +26,16 @@ func (s *Server) registerAPI(mux *http.ServeMux) {
 	config.Transformers = append(config.Transformers, explain)
 	api := humago.New(mux, config)
 	describeStreams(api.OpenAPI())
-	for _, register := range []func(huma.API){s.registerReading, s.registerSteering, s.registerThreads, s.registerMessages, s.registerBatches} {
+	for _, register := range []func(huma.API){s.registerReading, s.registerSteering, s.registerThreads, s.registerMessages, s.registerBatches, s.registerBatchSteering} {
 		register(api)
 	}
 	s.describeAccess(api.OpenAPI())
 	describeStatuses(api.OpenAPI().Components.Schemas.Map())
 }
 
-type listInput struct {
+// RunFilter is how a request narrows runs. It is exported for huma, which sees no other
+// embedded struct.
+type RunFilter struct {
 	Search string          `query:"search" maxLength:"200" doc:"Matched against request and answer, without regard to case."`
 	Status []events.Status `query:"status" enum:"queued,running,suspended,awaiting_input,completed,degraded,failed,cancelled" doc:"Only runs with these statuses, separated by commas."`
 	Thread events.ThreadID `query:"thread_id" doc:"Only runs of this thread."`
@@ -42,8 +44,13 @@ type listInput struct {
 	Own    bool            `query:"own" doc:"Without the runs of batches' rows."`
 	Batch  events.BatchID  `query:"batch" maxLength:"200" doc:"Only runs of this batch's rows."`
 	Since  time.Time       `query:"since" doc:"Only runs that started then or later; rows of a batch started when it did."`
-	Before events.RunID    `query:"before" doc:"Only runs that started before this one: the last of the page before."`
-	Limit  int             `query:"limit" minimum:"1" maximum:"500" default:"50" doc:"Runs at most."`
+	Cost   float64         `query:"min_cost" minimum:"0" doc:"Only runs that have cost at least as many US dollars, by known prices."`
+}
+
+type listInput struct {
+	RunFilter
+	Before events.RunID `query:"before" doc:"Only runs that started before this one: the last of the page before."`
+	Limit  int          `query:"limit" minimum:"1" maximum:"500" default:"50" doc:"Runs at most."`
 }
 
 type listOutput struct {
@@ -52,6 +59,10 @@ type listOutput struct {
 		More bool      `json:"more" doc:"Whether there may be older ones."`
 	}
 }
+
+type totalsInput struct{ RunFilter }
+
+type totalsOutput struct{ Body events.RunTotals }
 
 type runInput struct {
 	Run string `path:"run_id" doc:"The run's id, or the beginning of it where only one begins so."`
@@ -88,6 +99,15 @@ func (s *Server) registerReading(api huma.API) {
 		OperationID: "list-runs", Method: http.MethodGet, Path: "/api/v1/runs", Summary: "List and search runs",
 	}, s.listRuns)
 	huma.Register(api, huma.Operation{
+		OperationID: "get-run-totals", Method: http.MethodGet, Path: "/api/v1/runs/totals", Summary: "What all matching runs come to: number, tokens, cost",
+	}, func(ctx context.Context, in *totalsInput) (*totalsOutput, error) {
+		totals, err := s.config.Log.Totals(ctx, s.narrowed(&in.RunFilter))
+		if err != nil {
+			return nil, s.apiError(err)
+		}
+		return &totalsOutput{totals}, nil
+	})
+	huma.Register(api, huma.Operation{
 		OperationID: "get-run", Method: http.MethodGet, Path: "/api/v1/runs/{run_id}", Summary: "One run: where it stands, what it cost",
 	}, func(ctx context.Context, in *runInput) (*runOutput, error) {
 		view, err := s.view(ctx, in.Run)
@@ -112,13 +132,8 @@ func (s *Server) registerReading(api huma.API) {
 }
 
 func (s *Server) listRuns(ctx context.Context, in *listInput) (*listOutput, error) {
-	query := events.RunQuery{
-		Tenant: s.config.Tenant, Thread: in.Thread, Status: in.Status, Search: in.Search, Before: in.Before, Limit: in.Limit,
-		Team: in.Team, Model: in.Model, Own: in.Own, Batch: in.Batch,
-	}
-	if !in.Since.IsZero() {
-		query.After = firstID(in.Since)
-	}
+	query := s.narrowed(&in.RunFilter)
+	query.Before, query.Limit = in.Before, in.Limit
 	runs, err := s.config.Log.Runs(ctx, query)
 	if err != nil {
 		return nil, s.apiError(err)
@@ -131,6 +146,17 @@ func (s *Server) listRuns(ctx context.Context, in *listInput) (*listOutput, erro
 		}
 	}
 	return out, nil
+}
+
+func (s *Server) narrowed(in *RunFilter) events.RunQuery {
+	query := events.RunQuery{
+		Tenant: s.config.Tenant, Thread: in.Thread, Status: in.Status, Search: in.Search,
+		Team: in.Team, Model: in.Model, Own: in.Own, Batch: in.Batch, MinCostUSD: in.Cost,
+	}
+	if !in.Since.IsZero() {
+		query.After = firstID(in.Since)
+	}
+	return query
 }
 
 // firstID is below the ids of all runs that started at a time or later: they begin with the

@@ -61,7 +61,7 @@ type messagesOutput struct {
 type sayInput struct {
 	Thread events.ThreadID `path:"thread_id" doc:"A UUID version 4 of the sender's choice. A thread that there is not is begun."`
 	Body   struct {
-		Content     string           `json:"content" minLength:"1" doc:"What the user says, at most 1,048,576 characters." example:"I want to create a skill that sends Slack alerts"`
+		Content     string           `json:"content,omitempty" doc:"What the user says, at most 1,048,576 characters. May be left out beside approval." example:"I want to create a skill that sends Slack alerts"`
 		ID          events.MessageID `json:"message_id,omitempty" maxLength:"255" doc:"Of the sender's choice. A message that is sent again under the same id counts once." example:"c0ffee-1"`
 		UserID      string           `json:"user_id,omitempty" maxLength:"255" doc:"Who says it." example:"user-789"`
 		ChannelType string           `json:"channel_type,omitempty" maxLength:"255" doc:"By what means it came." example:"web"`
@@ -69,8 +69,23 @@ type sayInput struct {
 		Metadata    Object           `json:"metadata,omitempty" doc:"Of the sender's choice, at most 64 kB. Rules of the team may look at intent." example:"{\"intent\":\"skill_creation\"}"`
 		Delivery    events.Delivery  `json:"delivery,omitempty" enum:"start,queue,steer,answer" doc:"What is done with it. Without it: it starts a run where none is under way, it answers where just one input is asked for, and else it is queued. start: refused unless it can start a run. steer: read by whoever has the conversation before its next turn. queue: answered after what is under way. answer: answers a request for input." example:"start"`
 		InputID     events.InputID   `json:"input_id,omitempty" maxLength:"255" doc:"The request for input that it answers. May be left out where one is open." example:"i1"`
+		Approval    *Decided         `json:"approval,omitempty" doc:"The decision on a call that waits for approval: it answers an input of the kind approval." example:"{\"decision\":\"deny\",\"reason\":\"Not before the review.\"}"`
 		Team        string           `json:"team,omitempty" doc:"The team that answers a message which starts a run. Without it: that of the thread; in a new one the default team." example:"skill-builder"`
 	}
+}
+
+// Decided is a person's decision on a call.
+type Decided struct {
+	Decision  events.Decision `json:"decision" enum:"approve,deny"`
+	Arguments Object          `json:"arguments,omitempty" doc:"Arguments that the call is run with in place of the model's. They must fit the tool's schema." example:"{\"to\":\"ann@example.com\"}"`
+	Reason    string          `json:"reason,omitempty" maxLength:"4000" doc:"Why, mostly why not. The model reads it."`
+}
+
+func (d *Decided) approval() *events.Approval {
+	if d == nil {
+		return nil
+	}
+	return &events.Approval{Decision: d.Decision, Arguments: json.RawMessage(d.Arguments), Reason: d.Reason}
 }
 
 type receiptOutput struct {
@@ -90,8 +105,9 @@ type handOffOutput struct {
 }
 
 type leaveInput struct {
-	Thread events.ThreadID `path:"thread_id"`
-	UserID string          `query:"user_id" maxLength:"255" doc:"Who leaves. Kept in the log."`
+	Thread  events.ThreadID  `path:"thread_id"`
+	UserID  string           `query:"user_id" maxLength:"255" doc:"Who leaves. Kept in the log."`
+	Handoff events.HandoffID `query:"handoff_id" maxLength:"255" doc:"The session that is left: the active one, or that of the person who answers beside the agents. Without it: the active one, else the person's." example:"h1"`
 }
 
 func (s *Server) registerMessages(api huma.API) {
@@ -182,7 +198,7 @@ func (s *Server) say(ctx context.Context, in *sayInput) (*receiptOutput, error) 
 	receipt, err := runs.Send(ctx, s.config.Tenant, Said{
 		Thread: in.Thread, New: tip.Run == "", Content: in.Body.Content, ID: in.Body.ID, UserID: in.Body.UserID,
 		ChannelType: in.Body.ChannelType, ChannelID: in.Body.ChannelID, Metadata: json.RawMessage(in.Body.Metadata),
-		Delivery: in.Body.Delivery, InputID: in.Body.InputID, Team: in.Body.Team,
+		Delivery: in.Body.Delivery, InputID: in.Body.InputID, Approval: in.Body.Approval.approval(), Team: in.Body.Team,
 	})
 	if err != nil {
 		return nil, s.apiError(err)
@@ -213,7 +229,7 @@ func (s *Server) handOff(ctx context.Context, in *handOffInput) (*handOffOutput,
 func (s *Server) leave(ctx context.Context, in *leaveInput) (*threadOutput, error) {
 	runs, err := s.steeredThread(ctx, in.Thread)
 	if err == nil {
-		err = runs.Leave(ctx, s.config.Tenant, in.Thread, in.UserID)
+		err = runs.Leave(ctx, s.config.Tenant, in.Thread, in.Handoff, in.UserID)
 	}
 	if err != nil {
 		return nil, s.apiError(err)

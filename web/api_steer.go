@@ -10,7 +10,8 @@ import (
 )
 
 type startInput struct {
-	Body struct {
+	Traceparent string `header:"traceparent" doc:"The caller's span, as W3C Trace Context writes it: the run's trace goes on from it."`
+	Body        struct {
 		Request string            `json:"request" minLength:"1" doc:"What the team is to do."`
 		Team    string            `json:"team,omitempty" doc:"Name of a team; the default team if left out."`
 		Model   string            `json:"model,omitempty" doc:"Asked instead of the team's models, as provider/name."`
@@ -49,7 +50,7 @@ func (s *Server) registerSteering(api huma.API) {
 		return s.begun(func(runs Runs) (Started, error) {
 			return runs.Start(ctx, s.config.Tenant, Job{
 				Request: in.Body.Request, Team: in.Body.Team, Model: in.Body.Model, Solo: in.Body.Solo,
-				Vars: in.Body.Vars, Thread: in.Body.Thread,
+				Vars: in.Body.Vars, Thread: in.Body.Thread, Traceparent: in.Traceparent,
 			})
 		})
 	})

@@ -127,6 +127,7 @@ func TestAccessibilityOfBatches(t *testing.T) {
 		{"batch-interrupted", path(interrupted), rows + ` && document.querySelector('.head .status').innerText.includes('interrupted')`, nil},
 		{"batch-filtered", path(running) + "?q=nothing", `document.querySelector('.batch-rows .empty')?.innerText.includes('No row matches')`, nil},
 		{"batch-unknown", "/batches/none", `document.querySelector('main h1')?.innerText === 'This batch cannot be shown'`, nil},
+		{"compare", "/compare", `document.querySelectorAll(".compare select").length === 2`, nil},
 		{"batches-nothing", "/batches?q=nothing", `document.querySelector('.empty')`, nil},
 	})
 	b.open(server.url("/#/batches"))

@@ -18,7 +18,7 @@ func canonicalBatch(t testing.TB, s events.BatchSummary) string {
 	var members map[string]any
 	require.NoError(t, json.Unmarshal(body, &members))
 	for name, zero := range map[string]any{
-		"input": "", "output": "", "reason": "", "models": []any{}, "solo": false, "simulated": false, "left_ms": 0, "projected_cost_usd": 0, "uncached_input_share": 0,
+		"input": "", "output": "", "command": "", "folder": "", "reason": "", "models": []any{}, "solo": false, "simulated": false, "left_ms": 0, "projected_cost_usd": 0, "uncached_input_share": 0,
 		"causes": []any{}, "slowest": []any{}, "limiters": []any{}, "outages": []any{}, "held": 0,
 	} {
 		if members[name] == nil {
@@ -37,7 +37,7 @@ func severalCalls(s *batchStory) {
 	cost := 0.25
 	s.add(events.Warning{Code: "early", Message: "before the batch has started"})
 	s.add(
-		events.BatchStarted{Input: "in.jsonl", Output: "out.jsonl", Team: "trip", Models: []string{"a", "b"}, Rows: 100, Concurrency: 8, MaxCostUSD: 2, Owner: "host:1", Simulated: true},
+		events.BatchStarted{Input: "in.jsonl", Output: "out.jsonl", Command: "convene batch in.jsonl -o out.jsonl", Folder: "/srv/jobs", Team: "trip", Models: []string{"a", "b"}, Rows: 100, Concurrency: 8, MaxCostUSD: 2, Owner: "host:1", Simulated: true},
 		events.BatchRowRejected{Row: "größe 漢字", Index: 3, Line: 4, Code: "invalid_row", Message: "line 4 has no request"},
 	)
 	full := events.BatchFigures{

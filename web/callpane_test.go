@@ -3,6 +3,7 @@
 package web_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -17,7 +18,9 @@ import (
 func TestModelCallIsRead(t *testing.T) {
 	log := events.NewMemory()
 	s := newScript(t, log)
-	s.start("Find a place for dinner")
+	s.add(events.WorkflowStarted{Message: "Find a place for dinner", Team: "test", Agents: []events.AgentCard{
+		{ID: events.FacilitatorID, DisplayName: "Facilitator", Models: []string{"sim/m-1"}}, {ID: "billing", DisplayName: "Billing", Models: []string{"sim/m-1"}},
+	}, Config: json.RawMessage(offeredConfig)})
 	ref := events.CallRef{ModelCall: "f.1", CallID: "c1", Arguments: `{"query":"tofu <b>house</b>"}`}
 	cost := 0.0125
 	for _, fact := range []events.Event{
@@ -44,6 +47,13 @@ func TestModelCallIsRead(t *testing.T) {
 	require.Contains(t, shown, "three places")
 	require.Contains(t, shown, "tofu <b>house</b>")
 	require.NotContains(t, shown, "Find a place for dinner", "it is folded")
+	require.Equal(t, "Offered 1 tool: create_tasks", b.text(".call .tools > summary"))
+	require.NotContains(t, shown, "Adds tasks.")
+	b.click(".call .tools > summary")
+	b.wait(`document.querySelector('.call .tools').innerText.includes('Adds tasks.')`)
+	require.NotContains(t, b.text(".call .tools"), `"type": "object"`)
+	b.click(".call .tools details > summary")
+	b.wait(`document.querySelector('.call .tools').innerText.includes('"type": "object"')`)
 	js[bool](b, `([...document.querySelectorAll('.call details')].forEach((d) => d.open = true), true)`)
 	require.Contains(t, b.text(".call"), "Find a place for dinner")
 	require.Contains(t, b.text(".call"), "Tofu is good.")

@@ -14,6 +14,7 @@ import (
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/internal/race"
 	"github.com/convene-run/convene/internal/sim"
+	"github.com/convene-run/convene/team"
 	"github.com/convene-run/convene/thread"
 	"github.com/convene-run/convene/web"
 )
@@ -170,6 +171,47 @@ func TestDesk(t *testing.T) {
 	b.clean()
 }
 
+// Proves R49 in a browser: a call that waits for approval is shown with its arguments, which can
+// be edited, and is decided once.
+func TestApprovalOnThePage(t *testing.T) {
+	log := events.NewMemory()
+	c := tellSupport(t, log)
+	c.hears("Tell them", events.MessageRouted{Agent: "billing", Tier: events.TierHandoff, Rule: "h1"})
+	c.by("billing", "h1", events.InputRequested{
+		InputID: "i1", For: events.InputApproval, Question: "Billing wants to call send_mail", Call: "c9",
+		Action: &events.Action{Tool: "send_mail", Arguments: `{"to":"<b>all</b>"}`, Effect: events.EffectEffectful, ModelCall: "h1.2"},
+	})
+	c.add(events.RunSuspended{AwaitingInput: true})
+	require.NoError(t, log.Release(t.Context(), c.key, c.epoch))
+	server := serve(t, web.Config{Log: log})
+	b := browse(t)
+	b.open(server.url("/#/threads"))
+	b.wait(`document.querySelector('.threads li')?.innerText.includes('waits for an approval')`)
+	b.click(".threads a")
+	b.before(`window.posts = []; const real = fetch; window.fetch = (path, how) => { if (how?.method === 'POST') { window.posts.push(JSON.parse(how.body)); return new Promise(() => {}); } return real(path, how); }`)
+	b.reload()
+	push := func(label string) {
+		b.wait(fmt.Sprintf(`(() => { const found = [...document.querySelectorAll('.question button')].find((e) => e.innerText === %q && !e.disabled); found?.click(); return !!found; })()`, label))
+	}
+	b.wait(`document.querySelector('.question pre')?.innerText.includes('"to": "<b>all</b>"')`)
+	push("Edit the arguments")
+	b.wait(`document.querySelector('.question textarea')`)
+	b.click(".question textarea")
+	b.press(kb.Escape)
+	b.wait(`!document.querySelector('.question textarea')`)
+	push("Edit the arguments")
+	b.wait(`(() => { const text = document.querySelector('.question textarea'); if (!text) return false; text.value = '{"to":'; text.dispatchEvent(new Event('input')); return true; })()`)
+	push("Approve with these")
+	b.wait(`document.querySelector('.question [role=alert]')?.innerText.includes('no JSON object') && window.posts.length === 0`)
+	js[bool](b, `(() => { const text = document.querySelector('.question textarea'); text.value = '{"to":"ann"}'; text.dispatchEvent(new Event('input')); return true; })()`)
+	push("Approve with these")
+	b.wait(`window.posts.length === 1 && JSON.stringify(window.posts[0].approval) === '{"decision":"approve","arguments":{"to":"ann"}}' && window.posts[0].input_id === 'i1'`)
+	if _, err := os.Stat("node_modules/axe-core"); err == nil && !race.Enabled {
+		require.Equal(t, "[]", violations(b, allRules))
+	}
+	b.clean()
+}
+
 // Proves R49 in a browser, with a runner behind it: whoever asks for a person waits in the list
 // of threads, is answered at the desk, writes on meanwhile, and is back with the agents once the
 // person has released the conversation.
@@ -199,6 +241,29 @@ func TestDeskAnswersAndReleases(t *testing.T) {
 	b.wait(`[...document.querySelectorAll('.messages .said')].length === ` + fmt.Sprint(len(c.talk())))
 	require.Equal(t, []string{"user", "assistant", "user", "assistant", "assistant"}, // a message that waited stands where its turn came
 		js[[]string](b, `[...document.querySelectorAll('.messages .said')].map((e) => e.classList[1])`))
+	b.clean()
+}
+
+// Proves R49 in a browser, "all may answer": a person who is asked beside the agents releases the
+// conversation without an answer, and is not waited for any more.
+func TestReleasesWhoIsAskedBesideTheAgents(t *testing.T) {
+	tm, err := team.Builtin("support")
+	require.NoError(t, err)
+	for i := range tm.Handoff.Targets {
+		tm.Handoff.Targets[i].AllMayAnswer = tm.Handoff.Targets[i].Agent == events.HumanID
+	}
+	d := newDesk(t, newModelServer(t), map[string]*team.Team{"support": tm})
+	c := newChat(t, d.served)
+	c.say("I want to speak to a human about my invoice", `"team":"support"`)
+	require.NotNil(t, c.rests().Person)
+	b := browse(t)
+	b.open(d.url("/#/threads/" + string(c.thread)))
+	for _, label := range []string{"Answer as a person", "Release"} {
+		b.wait(fmt.Sprintf(`(() => { const found = [...document.querySelectorAll('.choices button')].find((e) => e.innerText === %q && !e.disabled); found?.click(); return !!found; })()`, label))
+	}
+	b.wait(`!document.body.innerText.includes('Answer as a person')`)
+	require.Eventually(t, func() bool { return c.context().Person == nil }, time.Minute, 10*time.Millisecond)
+	require.Empty(t, c.context().Inputs)
 	b.clean()
 }
 

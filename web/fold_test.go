@@ -87,9 +87,12 @@ func canonicalMessages(th *thread.Thread) []any {
 }
 
 func canonicalHandoffs(state *conversation.State) map[string]any {
-	active, sessions := "", []any{}
+	active, person, sessions := "", "", []any{}
 	if session := state.Active(); session != nil {
 		active = string(session.ID)
+	}
+	if session := state.Person(); session != nil {
+		person = string(session.ID)
 	}
 	for _, s := range state.Sessions {
 		var ended any = ""
@@ -107,7 +110,7 @@ func canonicalHandoffs(state *conversation.State) map[string]any {
 			"from_phase": p.From, "to_phase": p.To, "from_agent": p.FromAgent, "to_agent": p.ToAgent, "reason": p.Reason, "time": p.Time,
 		})
 	}
-	return map[string]any{"active": active, "routed": state.Routed, "sessions": sessions, "progress": map[string]any{
+	return map[string]any{"active": active, "person": person, "routed": state.Routed, "sessions": sessions, "progress": map[string]any{
 		"phase": state.Progress.Phase, "active_agent_id": state.Progress.ActiveAgent, "handoff_count": state.Progress.HandoffCount, "phase_history": history,
 	}}
 }
@@ -130,8 +133,13 @@ func canonicalRun(run *thread.Run) map[string]any {
 			}
 			trace = append(trace, row)
 		}
+		footnotes := []string{}
+		for _, note := range run.Document.Footnotes(entry.ID) {
+			footnotes = append(footnotes, fmt.Sprintf("%d %d %v %s", note.Entry, note.End, note.Found, note.Quote))
+		}
 		entries = append(entries, map[string]any{
 			"id": id, "section": entry.Section, "slot": entry.Slot, "agent": entry.Author, "replaced_by": entry.ReplacedBy, "trace": trace,
+			"footnotes": footnotes, "unsupported": append([]events.EntryID{}, run.Document.Unsupported(entry.ID)...),
 		})
 	}
 	for _, place := range run.Document.Places() {
@@ -169,7 +177,7 @@ func canonicalRun(run *thread.Run) map[string]any {
 		"cache_write_input_tokens": run.Usage.CacheWriteInputTokens, "cache_write_1h_input_tokens": run.Usage.CacheWrite1hInputTokens,
 		"output_tokens": run.Usage.OutputTokens, "reasoning_tokens": run.Usage.ReasoningTokens,
 		"board": board, "document": run.Document.RenderClean(), "places": places, "entries": entries, "dispatches": dispatches,
-		"answer": answer, "failure": failure, "limits": limits, "driven_ms": run.Driven.Milliseconds(), "summary_driven_ms": run.DrivenMS,
+		"answer": answer, "failure": failure, "limits": limits, "driven_ms": run.Driven.Milliseconds(),
 		"cancel_requested": run.CancelRequested != nil, "cancelled": run.Cancelled, "outage": outageOf(run),
 	}
 }
@@ -247,6 +255,7 @@ func TestPageAndGoFoldRareThingsAlike(t *testing.T) {
 		for _, span := range spans {
 			e.Merged = append(e.Merged, span.Entry)
 		}
+		e.Sources, e.Unsupported = []events.Citation{{Source: events.Source{Tool: "search"}, Quote: content + " é", Found: id%2 == 0}}, id%3 == 0
 		s.add(e)
 	}
 	write(1, "Straße  Eins", "Main", "Grüße 漢字 🎈.", nil)
@@ -340,6 +349,10 @@ func TestPageAndGoFoldInboxAlike(t *testing.T) {
 		message("m2", "i9"), message("m3", "i1"), message("m4", "i1"), message("m1", "i2"),
 		events.RunSuspended{AwaitingInput: true}, events.RunResumed{Owner: "other"},
 		events.ToolCallDone{Tool: "ask_user", Result: "Kyoto", CallRef: ref},
+		events.InputRequested{InputID: "i3", For: events.InputApproval, Question: "May it?", Call: "c9", Action: &events.Action{Tool: "send_mail", Arguments: "{}"}},
+		message("m6", "i3"), // a text approves nothing
+		events.UserMessage{Content: "No", MessageID: "m7", InputID: "i2", Approval: &events.Approval{Decision: events.DecisionDeny}},
+		events.UserMessage{Content: "No", MessageID: "m8", InputID: "i3", Approval: &events.Approval{Decision: events.DecisionDeny}},
 	)
 	outside(message("q1", ""), message("q1", ""), message("m1", ""), message("q2", "i2"), events.UserMessage{Content: "nameless"})
 	s.add(events.RunCancelled{Reason: "enough"}, message("q3", ""), message("m5", "i2"))
@@ -349,7 +362,7 @@ func TestPageAndGoFoldInboxAlike(t *testing.T) {
 	s.add(events.WorkflowFinished{Status: events.StatusCancelled, CostUSD: new(float64)}, message("late", ""))
 	run += "2"
 	s.run = run
-	s.add(events.WorkflowStarted{Message: "I say q1", MessageID: "q1"}, events.InputRequested{InputID: "i3", For: events.InputQuestion, Question: "So?"})
+	s.add(events.WorkflowStarted{Message: "I say q1", MessageID: "q1"}, events.InputRequested{InputID: "i4", For: events.InputQuestion, Question: "So?"})
 	agree(t, log, s.key)
 }
 
@@ -402,6 +415,56 @@ func TestPageAndGoFoldQueuedAndResumedHandoffsAlike(t *testing.T) {
 		events.HandoffReturned{HandoffID: "h1", CompletionStatus: events.CompletionCompleted, ResultSummary: "done"},
 		events.WorkflowFinished{Status: events.StatusCompleted, CostUSD: new(float64)},
 	)
+	agree(t, log, s.key)
+}
+
+// Proves R49: both folds say alike what a person is asked beside whom the agents go on
+// answering: over runs, answered at once and from the queue, too late, and left.
+func TestPageAndGoFoldPersonBesideAgentsAlike(t *testing.T) {
+	log := events.NewMemory()
+	s := newScript(t, log)
+	s.start("Help")
+	run, runs := s.run, 1
+	person := func(id events.HandoffID) {
+		s.add(events.HandoffRequested{HandoffID: id, Source: events.FacilitatorID, Target: events.HumanID, ContextSummary: "Wants help", Reason: "so"},
+			events.HandoffAccepted{HandoffID: id, AllMayAnswer: true, Notice: "A person has been asked"})
+	}
+	asks := func(input events.InputID, question string) events.InputRequested {
+		return events.InputRequested{InputID: input, For: events.InputHuman, Question: question, HandoffID: "h1"}
+	}
+	answers := func(id events.MessageID, input events.InputID) {
+		under := s.run
+		s.run = ""
+		s.add(events.UserMessage{Content: "I am Joe " + string(id), MessageID: id, InputID: input, UserID: "joe"})
+		s.run = under
+	}
+	finish := func(more ...events.Event) {
+		s.add(append(more, events.WorkflowFinished{Status: events.StatusCompleted, CostUSD: new(float64)})...)
+	}
+	next := func(said string, id events.MessageID) {
+		runs++
+		s.run = events.RunID(fmt.Sprint(run, runs))
+		s.add(events.WorkflowStarted{Message: said, MessageID: id})
+	}
+	person("h1")
+	s.add(asks("i1", "Help"), events.UserMessage{Content: "in its place", MessageID: "in", InputID: "i1"})
+	finish(events.FinalAnswer{Content: "Somebody looks into it."})
+	answers("early", "i2")
+	next("Is it done?", "m2")
+	s.add(asks("i2", "Is it done?"), events.InputRequested{InputID: "i3", For: events.InputQuestion, Question: "Which?"})
+	answers("superseded", "i1")
+	answers("a1", "i2")
+	answers("a1", "i2")
+	answers("second", "i2")
+	finish()
+	next("I am Joe a1", "a1")
+	s.add(events.FinalAnswer{Content: "I am Joe a1"})
+	finish()
+	next("Thanks", "m3")
+	s.add(asks("i4", "Thanks"), events.HandoffExitRequested{HandoffID: "h1", By: "joe"})
+	answers("late", "i4")
+	person("h2")
+	finish(events.HandoffExitRequested{HandoffID: "h1"})
 	agree(t, log, s.key)
 }
 

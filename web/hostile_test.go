@@ -209,14 +209,13 @@ type account struct {
 	seen map[place]map[string]bool
 }
 
-func newAccount(t *testing.T) *account {
+func newAccount(t *testing.T, vectors []string) *account {
 	t.Helper()
 	a := &account{kinds: published(t), vectors: map[string]bool{}, seen: map[place]map[string]bool{}}
-	for _, vector := range hostile() {
+	for _, vector := range vectors {
 		require.False(t, a.vectors[vector], "twice: %s", vector)
 		a.vectors[vector] = true
 	}
-	require.GreaterOrEqual(t, len(a.vectors), 100)
 	return a
 }
 
@@ -302,7 +301,7 @@ func poison(t *testing.T, v reflect.Value, text string, flags bool) {
 	case v.Kind() == reflect.Struct:
 		for i := range v.NumField() {
 			poison(t, v.Field(i), text, flags)
-			if name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ","); holdsJSON(name) && flags {
+			if name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ","); holdsJSON(name) && flags && v.Field(i).Kind() == reflect.String {
 				v.Field(i).SetString(string(asJSON(t, map[string]string{text: text})))
 			}
 		}

@@ -467,6 +467,52 @@ func TestEdgeForeignThread(t *testing.T) {
 		other.call(http.MethodGet, rest, "", http.StatusNotFound, &refusal)
 		require.Contains(t, refusal.Detail, "there is no thread")
 	}
+	said := c.said()
+	client := llmtest.Script(t, llmtest.Agent("the facilitator of a team", llmtest.Says("Whom do you mean?")))
+	r, err := runner.New(runner.Config{Log: d.log, Models: oneClient{client}})
+	require.NoError(t, err)
+	runs := &simRuns{steer.New(steer.Config{Runner: r}), r}
+	t.Cleanup(runs.stop)
+	other.server = serve(t, web.Config{Log: d.log, Tenant: "other", Runs: runs})
+	var refusal struct{ Detail string }
+	for method, body := range map[string]string{http.MethodPost: `{"target":"skill_builder","reason":"r","summary":"s"}`, http.MethodDelete: ""} {
+		other.call(method, "/handoff", body, http.StatusNotFound, &refusal)
+		require.Contains(t, refusal.Detail, "there is no thread")
+	}
+	require.Equal(t, []string{"Facilitator: Whom do you mean?"}, other.answers("Go on"), "it begins a conversation of its own")
+	require.Equal(t, said, c.said(), "nothing of theirs is changed")
+}
+
+// A message that starts a run by name of the team fills the team's request template; what the
+// user says next is passed on as it is.
+func TestMessageWithVarsOverHTTP(t *testing.T) {
+	file, err := team.Parse("desk.yaml", []byte("name: desk\nrequest: \"In {{city}}: {{request}}\"\nspecialists:\n"+
+		"  - {id: alpha, description: Knows all., prompt: You know all.}\ndocument:\n  sections:\n    - {id: notes, title: Notes}\n"))
+	require.NoError(t, err)
+	log := events.NewMemory()
+	client := llmtest.Script(t, llmtest.Agent("the facilitator of a team", llmtest.Says("At Ippudo."), llmtest.Says("You're welcome."), llmtest.Says("At Edogawa.")))
+	r, err := runner.New(runner.Config{Log: log, Models: oneClient{client}})
+	require.NoError(t, err)
+	runs := &simRuns{steer.New(steer.Config{Runner: r, Teams: map[string]*team.Team{"desk": file}}), r}
+	t.Cleanup(runs.stop)
+	c := newChat(t, serve(t, web.Config{Log: log, Runs: runs}))
+	start := func(request, vars string, status int) string {
+		got, _, answer := c.server.do(t, http.MethodPost, "/api/v1/runs", `{"team":"desk","thread_id":"`+string(c.thread)+`","request":"`+request+`"`+vars+`}`)
+		require.Equal(t, status, got, answer)
+		return answer
+	}
+	require.Contains(t, start("Where to eat?", "", http.StatusUnprocessableEntity), "needs a value for city")
+	start("Where to eat?", `,"vars":{"city":"Kyoto"}`, http.StatusCreated)
+	c.rests()
+	require.Equal(t, []string{"Facilitator: You're welcome."}, c.answers("Thanks"))
+	start("And there?", `,"vars":{"city":"Nara"}`, http.StatusCreated)
+	c.rests()
+
+	var heard []string
+	for _, m := range client.Requests("the facilitator of a team")[2].Messages[1:] {
+		heard = append(heard, m.Content)
+	}
+	require.Equal(t, []string{"In Kyoto: Where to eat?", "At Ippudo.", "Thanks", "You're welcome.", "In Nara: And there?"}, heard)
 }
 
 // Proves the edge case "long-running orchestration": the user sees who is still at work, and
@@ -560,4 +606,50 @@ func TestHumanDeskOverHTTP(t *testing.T) {
 	require.Empty(t, c.context().Inputs)
 	require.Len(t, d.logged(t, c, events.KindHandoffReturned), 1)
 	d.model.of(t, "facilitator")
+}
+
+// Proves R49, "all may answer", over HTTP: the agents answer while a person is asked, the
+// thread is listed as one that waits for a person until the person has answered or left.
+func TestAllMayAnswerOverHTTP(t *testing.T) {
+	tm, err := team.Builtin("support")
+	require.NoError(t, err)
+	for i := range tm.Handoff.Targets {
+		tm.Handoff.Targets[i].AllMayAnswer = tm.Handoff.Targets[i].Agent == events.HumanID
+	}
+	d := newDesk(t, newModelServer(t), map[string]*team.Team{"support": tm})
+	c := newChat(t, d.served)
+	waiting := func() (asks []events.Ask) {
+		var page struct{ Threads []web.ThreadLine }
+		_, _, body := d.get(t, "/api/v1/threads?waiting=human")
+		require.NoError(t, json.Unmarshal([]byte(body), &page))
+		for _, line := range page.Threads {
+			asks = append(asks, line.Asks...)
+		}
+		return asks
+	}
+	c.say("I want to speak to a human about my invoice", `"team":"support"`)
+	view := c.rests()
+	require.Equal(t, events.StatusCompleted, view.Status, "an agent answered")
+	require.NotEqual(t, events.HumanID, view.Agent)
+	require.Equal(t, events.HandoffID("h1"), view.Person.ID)
+	require.Equal(t, []events.Ask{{InputID: "i1", For: events.InputHuman, Question: "I want to speak to a human about my invoice", Handoff: "h1"}}, waiting())
+
+	c.say("Is anybody there?")
+	require.Equal(t, events.StatusCompleted, c.rests().Status)
+	require.Equal(t, "Is anybody there?", waiting()[0].Question)
+	c.call(http.MethodPost, "/messages", message("Too late", `"delivery":"answer","input_id":"i1"`), http.StatusConflict, nil)
+	c.say("It is on its way.", `"delivery":"answer","input_id":"i2","user_id":"operator-1"`)
+	require.Equal(t, events.StatusCompleted, c.rests().Status)
+	require.Empty(t, waiting())
+	messages := c.messages("").Messages
+	last := messages[len(messages)-1]
+	require.Equal(t, []any{events.RoleAssistant, events.HumanID, "operator-1", "It is on its way."}, []any{last.Role, last.Agent, last.UserID, last.Content})
+
+	c.say("Thanks")
+	c.rests()
+	require.Len(t, waiting(), 1)
+	c.call(http.MethodDelete, "/handoff?handoff_id=h9", "", http.StatusConflict, nil)
+	c.call(http.MethodDelete, "/handoff?handoff_id=h1&user_id=operator-1", "", http.StatusAccepted, nil)
+	require.Nil(t, c.rests().Person)
+	require.Empty(t, waiting())
 }

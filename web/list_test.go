@@ -33,7 +33,7 @@ func TestListIsNarrowed(t *testing.T) {
 	const runs = `document.querySelectorAll('.runs li').length`
 	b.wait(runs + ` === 21`)
 	require.Equal(t, 1, js[int](b, `document.querySelectorAll('.runs .parts').length`), "a batch is one line")
-	require.Regexp(t, `^20 runs · 1 batch · .*tok · `, b.text(".list-totals"))
+	b.wait(`document.querySelector('.list-totals').innerText === '20 runs · 1 batch · 628k tok · $10.59'`)
 	require.GreaterOrEqual(t, js[int](b, `[...document.querySelectorAll('.runs li')].filter((li) => li.getBoundingClientRect().bottom <= innerHeight).length`), 13)
 	choose := func(label, value string) {
 		js[bool](b, fmt.Sprintf(`(() => { const e = [...document.querySelectorAll('.filters label')].find((l) => l.innerText.startsWith(%q)).querySelector('select, input'); e.value = %q; e.dispatchEvent(new Event(e.localName === 'select' ? 'change' : 'input', {bubbles: true})); return true; })()`, label, value))
@@ -44,6 +44,10 @@ func TestListIsNarrowed(t *testing.T) {
 	choose("Team", "trip")
 	b.wait(runs + ` === 10`)
 	b.wait(`document.querySelector('.list-totals').innerText === '10 runs · 1.0k tok · $5.00'`)
+	choose("Cost", "1")
+	b.wait(`/No run matches/.test(document.querySelector('.empty')?.innerText)`)
+	choose("Cost", "0.1")
+	b.wait(runs + ` === 10`)
 	choose("Model", "MODEL-research")
 	b.wait(`/No run matches/.test(document.querySelector('.empty')?.innerText)`)
 	choose("Team", "")

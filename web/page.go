@@ -6,9 +6,8 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
-	"io/fs"
+	"encoding/json"
 	"net/http"
-	"path"
 	"strings"
 )
 
@@ -49,10 +48,10 @@ func registerPage(mux *http.ServeMux) {
 		"/app.css":  loadAsset("app.css", "text/css; charset=utf-8", recheck),
 		"/icon.svg": loadAsset("icon.svg", "image/svg+xml", recheck),
 	}
-	parts, _ := fs.Glob(dist, "dist/*-*.js") // the pattern is valid
-	for _, part := range parts {
-		name := path.Base(part)
-		assets["/"+name] = loadAsset(name, script, keep)
+	parts := map[string]string{}
+	_ = json.Unmarshal(distFile("parts.json"), &parts) // the build wrote it
+	for asked, file := range parts {
+		assets["/"+asked] = loadAsset(file, script, keep)
 	}
 	for path, a := range assets {
 		mux.HandleFunc("GET "+path, a.serve)

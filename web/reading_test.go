@@ -4,6 +4,7 @@ package web_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -87,5 +88,50 @@ func TestReading(t *testing.T) {
 	b.wait(`document.querySelector('.answer').checkVisibility() && ![...document.querySelectorAll('.top, .actions, .log, .timeline, .plan')].some((e) => e.checkVisibility())`)
 	require.True(t, js[bool](b, `(() => { const e = document.querySelector('#document'); return e.scrollHeight === e.clientHeight; })()`), "all of it is on paper")
 	b.shot("reading-paper")
+	b.clean()
+}
+
+// Proves R71: code has the colours of its language, in sentences that keep their places; what
+// knows the languages is loaded when the first code is met.
+func TestCodeHasColours(t *testing.T) {
+	log := events.NewMemory()
+	tell := func(text string) events.RunID {
+		s := newScript(t, log)
+		s.start("To be read")
+		s.add(events.DocumentUpdated{Version: 1, EntryID: 1, Author: "food", Section: "Guide", Slot: "main", Content: text, ChangeDescription: "written"},
+			events.FinalAnswer{Content: "Here it is."}, events.WorkflowFinished{Status: events.StatusCompleted})
+		return s.run
+	}
+	words := tell("Only words.")
+	code := tell("```go\n// Greets all. Even you.\nfunc main() { println(\"hello\", 42) }\n```\n\n```klingon\nfunc qapla\n```\n\n```diff\n-old\n+new\n```\n")
+	server := serve(t, web.Config{Log: log})
+	b := browse(t)
+	loaded := func() bool {
+		return slices.ContainsFunc(b.requested(), func(url string) bool { return strings.Contains(url, "/highlight-") })
+	}
+	coloured := func(kind string) string {
+		return fmt.Sprintf(`[...(CSS.highlights.get('code-%s') ?? [])].map((r) => r.startContainer.data.slice(r.startOffset, r.endOffset)).join('|')`, kind)
+	}
+	b.open(server.url("/"))
+	b.wait(`document.querySelector('.runs a')`)
+	b.open(server.url("/#/runs/" + string(words)))
+	b.wait(`document.querySelector('#document .entry')`)
+	b.rest()
+	require.False(t, loaded(), "no code, no colours")
+	b.open(server.url("/#/runs/" + string(code)))
+	b.wait(coloured("added") + ` === '+new'`)
+	require.True(t, loaded())
+	require.Equal(t, []string{"func", "// Greets all. |Even you.", `"hello"`, "42", "-old"}, js[[]string](b, fmt.Sprintf("[%s, %s, %s, %s, %s]",
+		coloured("keyword"), coloured("comment"), coloured("text"), coloured("number"), coloured("removed"))))
+	colour := func() string {
+		return js[string](b, `getComputedStyle(document.querySelector('#document code'), '::highlight(code-keyword)').color`)
+	}
+	light := colour()
+	b.shot("code")
+	b.scheme("dark")
+	require.NotEqual(t, light, colour())
+	b.shot("code-dark")
+	js[bool](b, fmt.Sprintf(`(location.hash = '#/runs/%s', true)`, words))
+	b.wait(coloured("keyword") + ` === ''`)
 	b.clean()
 }

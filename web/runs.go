@@ -27,13 +27,27 @@ type Runs interface {
 	Send(ctx context.Context, tenant events.TenantID, said Said) (Receipt, error)
 	// HandOff gives the conversation of a thread to a specialist, or to a person.
 	HandOff(ctx context.Context, tenant events.TenantID, thread events.ThreadID, order HandoffOrder) (events.HandoffID, error)
-	// Leave gives it back to the facilitator. by is the user's id, "" where nobody said.
-	Leave(ctx context.Context, tenant events.TenantID, thread events.ThreadID, by string) error
+	// Leave gives it back to the facilitator, from the session with the id or, with "", from
+	// the active one. by is the user's id, "" where nobody said.
+	Leave(ctx context.Context, tenant events.TenantID, thread events.ThreadID, handoff events.HandoffID, by string) error
 	// Teams lists the teams that a run of the tenant can be started with.
 	Teams(tenant events.TenantID) []TeamInfo
 	// Live tells what the agents of the thread's run do now; driven is false where
 	// this process does not drive one.
 	Live(key events.ThreadKey) (agents []LiveAgent, driven bool)
+}
+
+// Batches steers batches for the server, of the tenant that it serves. Errors that are the
+// caller's fault are [*Refusal]. Implementations are safe for concurrent use.
+type Batches interface {
+	// Stop asks the process that runs the batch to park its rows, so that the batch can be
+	// continued; it does not wait.
+	Stop(ctx context.Context, tenant events.TenantID, batch events.BatchID) error
+	// Continue takes up a batch that nobody runs, in the background; retry has its failed
+	// and degraded rows run again. The names of files in a log are no permission to read or
+	// write them: where this process was not given the files, it is a [*Refusal] that says
+	// how the batch is continued.
+	Continue(ctx context.Context, tenant events.TenantID, batch events.BatchSummary, retry bool) error
 }
 
 // Job is a run to start.
@@ -47,6 +61,8 @@ type Job struct {
 	Vars  map[string]string
 	// Thread is the thread to start in; "" makes a new one.
 	Thread events.ThreadID
+	// Traceparent is the caller's span, as W3C Trace Context writes it; it may be invalid.
+	Traceparent string
 }
 
 // Fork says what a forked run takes over and what is different in it.
@@ -80,6 +96,8 @@ type Said struct {
 	Delivery events.Delivery
 	// InputID is the request for input that it answers.
 	InputID events.InputID
+	// Approval is the decision on a call that waits for approval, nil for other messages.
+	Approval *events.Approval
 	// Team is a name of [Runs.Teams]; "" is the thread's team, the default team in a new one.
 	Team string
 }

@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/internal/sim"
+	"github.com/convene-run/convene/steer"
 	"github.com/convene-run/convene/web"
 )
 
@@ -21,12 +24,29 @@ func TestScreenshots(t *testing.T) {
 	}
 	log, run := simulated(t, "trip", sim.Options{})
 	batch := tellBatch(t, log, 300, 200)
-	server := serve(t, web.Config{Log: log, Runs: newSimRuns(t, log, sim.Options{})})
+	stopped := tellBatch(t, log, 120, 60)
+	moment := time.Now().UTC()
+	stopped.then(moment, events.BatchEnded{BatchFigures: stopped.now(time.Minute, 120), Status: events.StatusSuspended, Reason: "stopped from the dashboard", Left: 60})
+	require.NoError(t, log.Release(t.Context(), stopped.key, stopped.epoch))
+	desk := tellSupport(t, log)
+	desk.hears("I want to talk to a person", events.MessageRouted{Agent: "billing", Tier: events.TierHandoff, Rule: "h1"})
+	desk.by("billing", "h1", events.InputRequested{InputID: "i1", For: events.InputQuestion, Question: "Refund the second charge of €39.00?", Choices: []string{"Yes, refund it", "No"}})
+	desk.add(events.RunSuspended{AwaitingInput: true})
+	require.NoError(t, log.Release(t.Context(), desk.key, desk.epoch))
+	runs := newSimRuns(t, log, sim.Options{})
+	alone, err := runs.Start(t.Context(), "", web.Job{Request: "Plan three days in Kyoto for two: food, sights, costs", Team: "trip", Solo: true})
+	require.NoError(t, err)
+	runs.wait()
+	server := serve(t, web.Config{Log: log, Runs: runs, Batches: &steer.Batches{Runner: runs.runner}})
 	views := []struct{ name, hash, ready string }{
 		{"list", "/", `document.querySelector('.runs a')`},
 		{"run", "/runs/" + string(run.Run), statusOver + ` && document.querySelector('.canvas')`},
 		{"call", "/runs/" + string(run.Run) + "?sel=event:2", `document.querySelector('.call')`},
 		{"moment", "/runs/" + string(run.Run) + "?tags=1&changes=1&at=60", `document.querySelector('.canvas')`},
+		{"dear", "/?min_cost=0.001&rows=1", `document.querySelector('.list-totals')`},
+		{"compare", "/compare?a=" + string(run.Run) + "&b=" + string(alone.Run), `document.querySelectorAll('.compare .sides h3').length > 3`},
+		{"stopped", "/batches/" + string(stopped.id), `document.querySelector('.head .actions button')`},
+		{"desk", "/threads/" + string(desk.key.Thread), `document.querySelector('.choices button')`},
 		{"threads", "/threads", `document.querySelector('.threads a')`},
 		{"conversation", "/threads/" + string(run.Thread), `document.querySelector('.said')`},
 		{"batches", "/batches", `document.querySelector('.batches a')`},

@@ -28,6 +28,8 @@ type Config struct {
 	Log Log
 	// Runs starts and steers runs; nil for a server that only shows.
 	Runs Runs
+	// Batches steers batches; nil for a server that only shows them.
+	Batches Batches
 	// Kept are the folds of the log's threads, those of the runner above all. Defaults to
 	// others.
 	Kept *thread.Kept

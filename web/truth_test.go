@@ -51,7 +51,7 @@ func TestAfterTheEndOfARun(t *testing.T) {
 	b.open(server.url("/" + page))
 	b.push("Run again")
 	b.wait(over)
-	require.Regexp(t, `forked from \w+ at event 1$`, b.text(".head .origin"))
+	require.Regexp(t, `forked from \w+ at event 1 · compare$`, b.text(".head .origin"))
 	require.Regexp(t, `^\d+:\d\d$`, b.text(".head .facts time"))
 	all, err := log.Runs(t.Context(), events.RunQuery{Tenant: events.LocalTenant})
 	require.NoError(t, err)

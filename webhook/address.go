@@ -1,12 +1,14 @@
 package webhook
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
-	"net/netip"
 	"syscall"
 	"time"
+
+	"github.com/convene-run/convene/internal/publicaddr"
 )
 
 const (
@@ -23,8 +25,7 @@ const (
 func newClient(r Receiver) *http.Client {
 	dialer := &net.Dialer{Timeout: attemptTimeout}
 	if r.PrivateHost == "" {
-		// The address that is connected to, after any look-up: a name may change its mind.
-		dialer.Control = func(_, address string, _ syscall.RawConn) error { return refusePrivate(address) }
+		dialer.Control = refusePrivate
 	}
 	return &http.Client{
 		Timeout: attemptTimeout,
@@ -36,52 +37,11 @@ func newClient(r Receiver) *http.Client {
 	}
 }
 
-// refusePrivate refuses an address, as IP:PORT, that is not public.
-func refusePrivate(address string) error {
-	at, err := netip.ParseAddrPort(address)
-	if err != nil {
-		return err
+// refusePrivate refuses an address that is not public, and says how to name one that is meant.
+func refusePrivate(network, address string, c syscall.RawConn) error {
+	err := publicaddr.Control(network, address, c)
+	if errors.As(err, new(*publicaddr.Error)) {
+		return fmt.Errorf("%w; if it is meant, name the host in private_host", err)
 	}
-	if !public(at.Addr()) {
-		return fmt.Errorf("%s is not a public address; if it is meant, name the host in private_host", at.Addr())
-	}
-	return nil
-}
-
-// reserved are the addresses within those of single hosts that are of no public one: the
-// registries of special-purpose addresses of IANA.
-var reserved = prefixes(
-	"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
-	"2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20",
-)
-
-var (
-	globalIPv6 = netip.MustParsePrefix("2000::/3")
-	// nat64 leads to the IPv4 address in its last four bytes.
-	nat64 = netip.MustParsePrefix("64:ff9b::/96")
-)
-
-func prefixes(texts ...string) (all []netip.Prefix) {
-	for _, text := range texts {
-		all = append(all, netip.MustParsePrefix(text))
-	}
-	return all
-}
-
-// public reports whether anybody on the internet could reach the address.
-func public(ip netip.Addr) bool {
-	ip = ip.Unmap()
-	if nat64.Contains(ip) {
-		whole := ip.As16()
-		ip = netip.AddrFrom4([4]byte(whole[12:]))
-	}
-	if !ip.IsGlobalUnicast() || ip.IsPrivate() || ip.Is6() && !globalIPv6.Contains(ip) {
-		return false
-	}
-	for _, prefix := range reserved {
-		if prefix.Contains(ip) {
-			return false
-		}
-	}
-	return true
+	return err
 }

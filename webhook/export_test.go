@@ -1,9 +1,6 @@
 package webhook
 
-import (
-	"net/http"
-	"net/netip"
-)
+import "net/http"
 
 // SetTransport has every receiver reached another way.
 func (s *Sender) SetTransport(transport http.RoundTripper) {
@@ -11,8 +8,5 @@ func (s *Sender) SetTransport(transport http.RoundTripper) {
 		r.client.Transport = transport
 	}
 }
-
-// Public reports whether anybody on the internet could reach the address.
-func Public(ip string) bool { return public(netip.MustParseAddr(ip)) }
 
 const MaxBodyBytes = maxBodyBytes

@@ -11,6 +11,7 @@ import (
 
 	"github.com/convene-run/convene/cmd/internal/config"
 	"github.com/convene-run/convene/llm"
+	"github.com/convene-run/convene/toolbox"
 )
 
 // app is what every command works with: the process's surroundings, so that tests
@@ -25,6 +26,8 @@ type app struct {
 	flags globalFlags
 	// config is what the files say; it says nothing before it was read.
 	config *config.Config
+	// toolbox opens the tools that teams switch on.
+	toolbox *toolbox.Toolbox
 	// endpoints gives those that have been asked; nil before there are any.
 	endpoints func() []*llm.Endpoint
 	// notices takes lines for the person who watches. Defaults to err as it is.
@@ -49,9 +52,13 @@ type globalFlags struct {
 
 // main runs the command line and gives the exit code.
 func (a *app) main(args []string) int {
+	a.forPeople()
 	root := newRootCommand(a)
 	root.SetArgs(args)
 	command, err := root.ExecuteContextC(context.Background())
+	if a.toolbox != nil {
+		a.toolbox.Close()
+	}
 	if err == nil && a.damaged != nil {
 		err = &exitError{exitDamaged, a.damaged}
 	}
@@ -108,6 +115,7 @@ be resumed, shown and replayed.`,
 	a.addAPIFlag(root)
 	a.addCompletions(root)
 	root.SetHelpCommand(newHelpCommand(root))
+	a.fitHelp(root)
 	root.InitDefaultCompletionCmd()
 	if addManCommand != nil {
 		addManCommand(root)

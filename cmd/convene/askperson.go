@@ -1,10 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"time"
@@ -32,50 +33,107 @@ func question(run *thread.Run) *thread.Input {
 	return nil
 }
 
+// decided reports whether the command line says already what becomes of what is asked.
+func (d *driver) decided(input *thread.Input) bool {
+	if input.For == events.InputApproval {
+		return d.flags.approve != ""
+	}
+	return d.flags.onInput != ""
+}
+
 // askPerson asks the person at the terminal what a run asks, and gives the run that goes on
 // with the answer: nil where nothing was answered, or nobody can be asked.
 func (d *driver) askPerson(ctx context.Context, r *runner.Runner, run *thread.Run) (*runner.Run, error) {
 	input := question(run)
 	in, isFile := d.app.in.(*os.File)
 	_, _, keys := terminal(d.app.in)
-	if input == nil || !isFile || !keys || !d.app.canDraw(d.app.err) || d.flags.json || d.flags.onInput != "" {
+	if input == nil || !isFile || !keys || !d.app.canDraw(d.app.err) || d.flags.json || d.decided(input) {
 		return nil, nil
 	}
 	theme, w := d.app.theme(d.app.err), width(d.app.err)
 	asked := thread.Message{Role: events.RoleAssistant, DisplayName: termview.DisplayName(run, input.Agent), Content: input.Question, Choices: input.Choices}
+	if input.For == events.InputApproval {
+		asked.Content = toApprove(input)
+	}
 	for _, line := range termview.Said(asked, theme, w) {
 		fmt.Fprintln(d.app.err, line)
 	}
-	text, err := d.app.typeLine(ctx, in, "answer › ")
-	if err != nil || text == "" {
+	message := &runner.Message{ChannelType: channelTerminal}
+	text, err := d.app.typeAnswer(ctx, in, input, message)
+	if err != nil || text == "" && message.Approval == nil {
 		return nil, err
 	}
-	text = chosen(input.Choices, text)
 	receipt, err := r.Send(ctx, runner.Job{
-		Tenant: run.RunSummary.Tenant, Thread: run.RunSummary.Thread, Request: text, MaxWait: time.Duration(d.flags.maxWait),
-		Message: &runner.Message{ChannelType: channelTerminal, Delivery: events.DeliveryAnswer, InputID: input.InputID},
+		Tenant: run.RunSummary.Tenant, Thread: run.RunSummary.Thread, Request: text, MaxWait: time.Duration(d.flags.maxWait), Message: message,
 	})
+	var wrong *runner.InputError
+	if message.Approval != nil && errors.As(err, &wrong) { // arguments that do not fit: it still waits
+		fmt.Fprintln(d.app.err, "! "+termview.Line(err.Error()))
+		return d.askPerson(ctx, r, run)
+	}
 	return receipt.Run, errors.Join(err, receipt.Stalled)
 }
 
-// typeLine has a person type a text. It is "" where they do not want to.
-func (a *app) typeLine(ctx context.Context, in *os.File, prompt string) (text string, err error) {
+// toApprove shows a person all that a call which waits for approval would do.
+func toApprove(input *thread.Input) string {
+	pretty := bytes.Buffer{}
+	if json.Indent(&pretty, []byte(input.Action.Arguments), "", "  ") != nil {
+		pretty.WriteString(input.Action.Arguments)
+	}
+	return fmt.Sprintf("May I call %s (%s)?\n\n```json\n%s\n```\n\n%s; e edits the arguments.", input.Action.Tool, input.Action.Effect, pretty.String(), howToDecide)
+}
+
+// oneLine gives arguments as a person edits them.
+func oneLine(arguments string) string {
+	compact := bytes.Buffer{}
+	if json.Compact(&compact, []byte(arguments)) != nil {
+		return arguments
+	}
+	return compact.String()
+}
+
+// typeAnswer has a person type an answer until it is one. Both are empty where they do not
+// want to.
+func (a *app) typeAnswer(ctx context.Context, in *os.File, input *thread.Input, message *runner.Message) (text string, err error) {
+	prompt, start := "answer › ", ""
+	if input.For == events.InputApproval {
+		prompt = "approve? › "
+	}
+	for {
+		typed, err := a.typeLine(ctx, in, prompt, start)
+		if err != nil || typed == "" {
+			return "", err
+		}
+		if start = ""; input.For == events.InputApproval && strings.EqualFold(strings.TrimSpace(typed), "e") {
+			start = oneLine(input.Action.Arguments)
+			continue
+		}
+		if text, err = answerTo(input, typed, message); err == nil {
+			return text, nil
+		}
+		fmt.Fprintln(a.err, "! "+termview.Line(err.Error()))
+	}
+}
+
+// typeLine has a person type a text, from what the line starts with. It is "" where they do not want to.
+func (a *app) typeLine(ctx context.Context, in *os.File, prompt, start string) (text string, err error) {
 	keys, err := newKeyboard(ctx, in, a.env("TERM"))
 	if err != nil {
 		return "", err
 	}
-	interrupts, painter, editor := a.interrupts(), termview.NewPainter(a.err), lineedit.New(nil, nil)
-	_, err = io.WriteString(a.err, pasteOn)
+	interrupts, picture, editor := a.interrupts(), newPicture(a.err, keyByKey(in, a.err)), lineedit.New(nil, nil)
+	editor.Paste(start)
+	ticker := time.NewTicker(tickInterval) // the line comes back after ^Z
+	defer ticker.Stop()
 	defer func() {
-		_, printed := io.WriteString(a.err, pasteOff)
-		err = errors.Join(err, painter.Clear(width(a.err)), printed, keys.close())
+		err = errors.Join(err, picture.close(), keys.close())
 		if err == nil && text != "" {
 			_, err = fmt.Fprintf(a.err, "%s%s\n", prompt, termview.Line(text))
 		}
 	}()
-	for err == nil {
+	for {
 		lines, row, column := editor.Lines(prompt, max(width(a.err)-1, len(prompt)+2))
-		if err := painter.PaintPrompt(lines, width(a.err), row, column); err != nil {
+		if err := picture.prompt(lines, row, column); err != nil {
 			return "", err
 		}
 		select {
@@ -90,15 +148,13 @@ func (a *app) typeLine(ctx context.Context, in *os.File, prompt string) (text st
 			case action == lineedit.Submit && strings.TrimSpace(editor.Text()) != "":
 				return editor.Take(), nil
 			}
-		case <-keys.woken:
-			err = keys.wake()
+		case <-ticker.C:
 		case <-interrupts:
 			return "", nil
 		case <-ctx.Done():
 			return "", nil
 		}
 	}
-	return "", err
 }
 
 // pressed takes what a keyboard sent.

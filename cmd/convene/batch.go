@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -37,6 +38,7 @@ type batchFlags struct {
 	traffic     trafficFlags
 	maxWait     maxWait
 	onInput     onInput
+	approve     approve
 	watch       watchFlags
 	// store is the one that is used, as a whole path.
 	store string
@@ -96,6 +98,7 @@ their runs; a second ^C exits at once. Either way the same command continues the
 	a.flags.limits.register(flags)
 	f.maxWait.register(flags, noMaxWait)
 	f.onInput.register(c, "park")
+	f.approve.register(c, "deny")
 	flags.BoolVar(&f.files.Unordered, "unordered", false, "write output rows as they finish, not in the order of IN")
 	flags.IntVar(&f.files.Limit, "limit", 0, "process only the first N rows")
 	flags.IntVar(&f.files.Sample, "sample", 0, "process only N rows, spread evenly over IN; the same ones every time")
@@ -129,7 +132,8 @@ func (a *app) batch(c *cobra.Command, f *batchFlags) (err error) {
 		return usage(err)
 	}
 	defer func() { err = errors.Join(err, traffic.close(a)) }()
-	d := &driver{app: a, flags: driveFlags{watch: f.watch}, models: traffic.models, caller: traffic.caller}
+	work := &batchDriver{app: a, view: view, rests: make(chan struct{}, 1), wanted: make(chan bool, 1)}
+	d := &driver{app: a, flags: driveFlags{watch: f.watch}, models: traffic.models, caller: traffic.caller, goOn: work.goOn}
 	job := runner.Job{Team: t, Model: f.model}
 	if err := d.checkModels(job); err != nil {
 		return usage(err)
@@ -145,17 +149,38 @@ func (a *app) batch(c *cobra.Command, f *batchFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	f.files.Stdin, f.files.Stdout = a.in, a.out
+	f.files.Stdin, f.files.Stdout = a.in, unaltered(a.out)
 	config, err := f.config(r, t, a.limiters)
 	if err != nil {
 		return usage(err)
 	}
 	config.Store, config.Teams = f.store, teams
-	opened, err := batch.Open(c.Context(), f.files, config)
-	if err != nil {
+	config.Command = func() string { return f.recorded(work) }
+	work.log, work.companion = d.log, d.companion
+	if work.batch, err = batch.Open(c.Context(), f.files, config); err != nil {
 		return beforeStart(err)
 	}
-	return (&batchDriver{app: a, log: d.log, batch: opened, companion: d.companion, view: view, again: again(c, f, opened)}).drive(c.Context())
+	work.again = again(c, f, work.batch)
+	work.open = f.reopen(config, work.batch.InputFile())
+	return work.run(c.Context())
+}
+
+// recorded is the command that the log tells continues the batch: none where none does, or
+// where it would tell a secret.
+func (f *batchFlags) recorded(d *batchDriver) string {
+	if address, err := url.Parse(f.baseURL); d.batch.ToStdout() || err != nil || address.User != nil || address.RawQuery != "" {
+		return ""
+	}
+	return d.again()
+}
+
+// reopen gives what makes the batch ready once more, from the same input.
+func (f *batchFlags) reopen(config batch.Config, input string) func(context.Context, bool) (*batch.FileBatch, error) {
+	return func(ctx context.Context, retry bool) (*batch.FileBatch, error) {
+		files := f.files
+		files.Input, files.Fresh, files.RetryFailed, files.RetryDegraded = input, false, retry, retry
+		return batch.Open(ctx, files, config)
+	}
 }
 
 // openBatchStore opens the store that an earlier call of the batch used, whatever folder
@@ -192,7 +217,7 @@ func (f *batchFlags) config(r *runner.Runner, t *team.Team, limiters func() []ll
 	failures, err := batch.ParseMaxFailures(f.maxFailures)
 	return batch.Config{
 		Runner: r, Team: t, Model: f.model, Solo: f.solo, Concurrency: f.concurrency, MaxFailures: failures,
-		MaxCostUSD: f.costUSD, MaxTokens: f.tokens, RowTimeout: f.rowTime, Timeout: f.time, MaxWait: time.Duration(f.maxWait), OnInput: runner.OnInput(f.onInput),
+		MaxCostUSD: f.costUSD, MaxTokens: f.tokens, RowTimeout: f.rowTime, Timeout: f.time, MaxWait: time.Duration(f.maxWait), OnInput: runner.OnInput(f.onInput), Approve: runner.Approve(f.approve),
 		Limiters: limiters,
 	}, err
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/convene-run/convene/batch"
+	"github.com/convene-run/convene/cmd/internal/termview"
 	"github.com/convene-run/convene/events"
 )
 
@@ -20,7 +21,15 @@ type batchDriver struct {
 	view      batchView
 	// again gives the command that continues the batch.
 	again func(more ...string) string
+	// open makes the batch ready once more; retry has its failed and degraded rows run again.
+	open func(ctx context.Context, retry bool) (*batch.FileBatch, error)
 
+	// rests has one token while the batch can be continued from its dashboard. Who takes it
+	// may read batch, and sends to wanted: true for a retry.
+	rests  chan struct{}
+	wanted chan bool
+
+	announced   bool
 	interrupted int
 	notice      string
 	drained     <-chan time.Time
@@ -35,6 +44,61 @@ type batchEnd struct {
 	err    error
 }
 
+// run drives the batch, and again when that is asked for from its dashboard.
+func (d *batchDriver) run(ctx context.Context) error {
+	err := d.drive(ctx)
+	for d.interrupted == 0 {
+		retry, again := d.rest()
+		if !again {
+			break
+		}
+		opened, failed := d.open(ctx, retry)
+		if failed != nil {
+			d.app.say(termview.Line(fmt.Sprintf("the batch cannot be continued: %v", failed)))
+			continue
+		}
+		d.batch = opened
+		err = d.drive(ctx)
+	}
+	return err
+}
+
+// rest waits, where the dashboard lingers, for ^C or for what is asked from there.
+func (d *batchDriver) rest() (retry, again bool) {
+	if d.companion == nil || !d.companion.flags.linger {
+		return false, false
+	}
+	d.companion.dash.say(stays)
+	if !d.batch.ToStdout() {
+		d.rests <- struct{}{}
+	}
+	select {
+	case <-d.app.interrupts():
+		return false, false
+	case retry = <-d.wanted:
+		return retry, true
+	}
+}
+
+// restWait is how long a request waits for the batch to rest: its log says a moment earlier
+// that it has ended.
+const restWait = 2 * time.Second
+
+// goOn continues the batch while it rests, and reports whether it does.
+func (d *batchDriver) goOn(id events.BatchID, retry bool) bool {
+	select {
+	case <-d.rests:
+	case <-time.After(restWait):
+		return false
+	}
+	if id != d.batch.ID() {
+		d.rests <- struct{}{}
+		return false
+	}
+	d.wanted <- retry
+	return true
+}
+
 func (d *batchDriver) drive(ctx context.Context) error {
 	interrupts := d.app.interrupts()
 	ended := make(chan batchEnd, 1)
@@ -45,7 +109,7 @@ func (d *batchDriver) drive(ctx context.Context) error {
 		ended <- batchEnd{report, err}
 	}()
 	_ = d.log.Wait(known, d.batch.Key(), 0) // until the log has what the dashboard is to show
-	if err := d.companion.announce(d.batch.ID()); err != nil {
+	if err := d.announce(); err != nil {
 		d.batch.Halt()
 		return errors.Join(err, (<-ended).err)
 	}
@@ -71,6 +135,15 @@ func (d *batchDriver) drive(ctx context.Context) error {
 	}
 }
 
+// announce shows the batch once it has started, the first time.
+func (d *batchDriver) announce() error {
+	if d.announced {
+		return nil
+	}
+	d.announced = true
+	return d.companion.announce(d.batch.ID())
+}
+
 // interrupt lets calls in flight end first; asked again, it leaves.
 func (d *batchDriver) interrupt() {
 	if d.interrupted++; d.interrupted > 1 {
@@ -86,9 +159,6 @@ func (d *batchDriver) interrupt() {
 func (d *batchDriver) end(end batchEnd) error {
 	code := batchCode(end.report, end.err, d.interrupted > 0)
 	d.view.report(end.report, d.commands(end.report))
-	if d.interrupted == 0 {
-		d.companion.linger()
-	}
 	if end.err != nil {
 		return &exitError{code, fmt.Errorf("%w. What is done is kept: fix the cause and continue with: %s", end.err, d.again())}
 	}
@@ -127,6 +197,8 @@ func batchCode(report batch.Report, err error, interrupted bool) int {
 		return exitInterrupted
 	case err != nil:
 		return exitFailed
+	case stop != nil && report.Left != 0 && stop.Kind == batch.StopInterrupted: // from a dashboard
+		return exitInterrupted
 	case stop != nil && report.Left != 0 && stop.Kind == batch.StopEndpoint:
 		return exitAway
 	case stop != nil && report.Left != 0 && stop.Kind == batch.StopInput:

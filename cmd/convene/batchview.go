@@ -21,11 +21,11 @@ type batchView interface {
 // batchView chooses how the batch is shown.
 func (a *app) batchView(asJSON bool) batchView {
 	if asJSON {
-		return &batchJSON{out: a.err}
+		return &batchJSON{out: unaltered(a.err)}
 	}
 	plain := batchPlain{out: a.err, theme: a.theme(a.err)}
-	if _, _, live := terminal(a.err); live && a.env("TERM") != "dumb" {
-		return &batchLive{batchPlain: plain, painter: termview.NewPainter(a.err)}
+	if a.canDraw(a.err) {
+		return &batchLive{batchPlain: plain}
 	}
 	return &plain
 }
@@ -64,7 +64,7 @@ func (v *batchPlain) progress(p batch.Progress, notice string) {
 }
 
 func (v *batchPlain) report(r batch.Report, commands []string) {
-	for _, line := range termview.BatchReport(r, v.theme) {
+	for _, line := range termview.BatchReport(r, v.theme, width(v.out)) {
 		fmt.Fprintln(v.out, line)
 	}
 	for _, command := range commands {
@@ -75,19 +75,22 @@ func (v *batchPlain) report(r batch.Report, commands []string) {
 // batchLive draws the batch in place on a terminal.
 type batchLive struct {
 	batchPlain
-	painter *termview.Painter
+	picture *picture // nil before there is something to draw
 }
 
 func (v *batchLive) interval() time.Duration { return tickInterval }
 
 func (v *batchLive) progress(p batch.Progress, notice string) {
-	width, _, _ := terminal(v.out)
-	_ = v.painter.Paint(termview.BatchPicture(p, notice, v.theme, width), width)
+	if v.picture == nil {
+		v.picture = newPicture(v.out, quietly(v.out))
+	}
+	_ = v.picture.paint(termview.BatchPicture(p, notice, v.theme, width(v.out)))
 }
 
 func (v *batchLive) report(r batch.Report, commands []string) {
-	width, _, _ := terminal(v.out)
-	_ = v.painter.Clear(width)
+	if v.picture != nil {
+		_ = v.picture.close()
+	}
 	v.batchPlain.report(r, commands)
 }
 

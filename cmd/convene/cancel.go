@@ -29,12 +29,13 @@ func (a *app) cancel(ctx context.Context, id, reason string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, log.Close()) }()
+	d := &driver{app: a, log: log, models: a.models("")}
+	defer func() { err = errors.Join(err, d.close()) }()
 	run, err := a.findRun(ctx, log, id)
 	if err != nil {
 		return err
 	}
-	r, err := (&driver{app: a, log: log, models: a.models("")}).runner()
+	r, err := d.runner()
 	if err != nil {
 		return err
 	}

@@ -91,7 +91,7 @@ func (a *app) chat(c *cobra.Command, f *chatFlags) (err error) {
 	if err := d.open(c.Context(), open); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, d.log.Close()) }()
+	defer func() { err = errors.Join(err, d.close()) }()
 	r, err := d.runner()
 	if err != nil {
 		return err

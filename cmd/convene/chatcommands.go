@@ -158,7 +158,11 @@ func (c *chat) steer(ctx context.Context, text string) error {
 
 // leave gives the conversation back to the facilitator.
 func (c *chat) leave(ctx context.Context, _ string) error {
-	err := c.runner.Leave(ctx, c.key.Tenant, c.key.Thread, conversation.Caller{UserID: c.job.Message.UserID})
+	var session events.HandoffID
+	if person := c.thread.Handoffs.Person(); c.desk && person != nil {
+		session = person.ID
+	}
+	err := c.runner.Leave(ctx, c.key.Tenant, c.key.Thread, session, conversation.Caller{UserID: c.job.Message.UserID})
 	if errors.Is(err, conversation.ErrNoHandoff) {
 		err = errors.New("nobody was handed the conversation: the facilitator has it")
 	}

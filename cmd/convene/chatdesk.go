@@ -43,7 +43,7 @@ func (a *app) desk(ctx context.Context, d *driver, r *runner.Runner, f *chatFlag
 // waitingForPerson finds the conversations that wait for a person, the one that has waited
 // longest first.
 func waitingForPerson(ctx context.Context, log events.Index) ([]events.RunSummary, error) {
-	runs, err := log.Runs(ctx, events.RunQuery{Tenant: events.LocalTenant, Status: []events.Status{events.StatusAwaitingInput}})
+	runs, err := log.Runs(ctx, events.RunQuery{Tenant: events.LocalTenant, Threads: true})
 	slices.Reverse(runs)
 	return slices.DeleteFunc(runs, func(run events.RunSummary) bool { return forPerson(run) == nil }), err
 }

@@ -67,10 +67,9 @@ type typed struct {
 	text string
 	// end is set where nothing more comes, interrupt where ^C came as a key.
 	end, interrupt bool
-	// key is a key that was pressed; woken is set where ^Z is over.
-	key   uv.Event
-	woken bool
-	err   error
+	// key is a key that was pressed.
+	key uv.Event
+	err error
 }
 
 // run talks until the person leaves, and gives the exit code of the last answer.
@@ -279,7 +278,7 @@ func (c *chat) due() bool {
 
 // take does what was typed.
 func (c *chat) take(ctx context.Context, said typed) (err error) {
-	if said.key != nil || said.woken {
+	if said.key != nil {
 		if said, err = c.view.press(c, said); err != nil {
 			return err
 		}
@@ -307,8 +306,10 @@ func (c *chat) send(ctx context.Context, text string, delivery events.Delivery) 
 	message := *c.job.Message
 	message.ID, message.Delivery = events.MessageID(uuid.NewString()), delivery
 	if input := c.asked(); input != nil && delivery != events.DeliverySteer {
-		message.InputID, message.Delivery = input.InputID, events.DeliveryAnswer
-		text = chosen(input.Choices, text)
+		var err error
+		if text, err = answerTo(input, text, &message); err != nil {
+			return c.refuse(err)
+		}
 	} else if c.desk {
 		return c.refuse(errors.New("nobody waits for a person in this conversation now"))
 	} else if delivery == "" && len(c.thread.Inputs()) > 0 {

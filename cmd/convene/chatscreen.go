@@ -22,16 +22,18 @@ import (
 type screenView struct {
 	app     *app
 	theme   termview.Theme
-	painter *termview.Painter
+	picture *picture
 	editor  *lineedit.Editor
 	speech  speech
 	// begun is set once a part of what is being said stands on the screen for good.
 	begun bool
 	// slow are the agents that have been silent for longer than expected, and when that was
 	// said.
-	slow  map[events.DispatchID]time.Time
-	keys  *keyboard
-	input chan typed
+	slow map[events.DispatchID]time.Time
+	// takingLonger is what the team tells the user meanwhile.
+	takingLonger string
+	keys         *keyboard
+	input        chan typed
 }
 
 // pasteOn and pasteOff have the terminal mark what is pasted, so that its line ends do not
@@ -43,9 +45,7 @@ const (
 
 // keyboard reads the keys of a terminal.
 type keyboard struct {
-	fd      uintptr
-	restore func() error
-	reader  interface {
+	reader interface {
 		io.Reader
 		Cancel() bool
 		Close() error
@@ -53,23 +53,15 @@ type keyboard struct {
 	events chan uv.Event
 	stop   context.CancelFunc
 	ended  chan struct{}
-	// woken tells that the process goes on after ^Z, which took the keys away.
-	woken  <-chan os.Signal
-	unwake func()
 }
 
 func newKeyboard(ctx context.Context, in *os.File, termType string) (*keyboard, error) {
-	restore, err := readKeys(in.Fd())
+	reader, err := uv.NewCancelReader(in)
 	if err != nil {
 		return nil, err
 	}
-	reader, err := uv.NewCancelReader(in)
-	if err != nil {
-		return nil, errors.Join(err, restore())
-	}
 	ctx, stop := context.WithCancel(ctx)
-	k := &keyboard{fd: in.Fd(), restore: restore, reader: reader, events: make(chan uv.Event), stop: stop, ended: make(chan struct{})}
-	k.woken, k.unwake = continued()
+	k := &keyboard{reader: reader, events: make(chan uv.Event), stop: stop, ended: make(chan struct{})}
 	go func() {
 		defer close(k.ended)
 		defer close(k.events)
@@ -78,20 +70,29 @@ func newKeyboard(ctx context.Context, in *os.File, termType string) (*keyboard, 
 	return k, nil
 }
 
-// wake takes the keys again after ^Z.
-func (k *keyboard) wake() error {
-	_, err := readKeys(k.fd)
-	return err
-}
-
 func (k *keyboard) close() error {
-	k.unwake()
 	k.stop()
 	k.reader.Cancel()
 	for range k.events { // until the reader has ended
 	}
 	<-k.ended
-	return errors.Join(k.reader.Close(), k.restore())
+	return k.reader.Close()
+}
+
+// keyByKey has the terminal in give each key as it is pressed, and mark on out what is pasted.
+func keyByKey(in *os.File, out io.Writer) func() (giveBack func() error, err error) {
+	return func() (func() error, error) {
+		restore, err := readKeys(in.Fd())
+		if err != nil {
+			return nil, err
+		}
+		giveBack := func() error {
+			_, err := io.WriteString(out, pasteOff)
+			return errors.Join(err, restore())
+		}
+		_, err = io.WriteString(out, pasteOn)
+		return giveBack, err
+	}
 }
 
 func (c *chat) newScreen(ctx context.Context, in *os.File) (*screenView, error) {
@@ -101,12 +102,11 @@ func (c *chat) newScreen(ctx context.Context, in *os.File) (*screenView, error) 
 	}
 	theme := c.app.theme(c.app.out)
 	v := &screenView{
-		app: c.app, theme: theme, painter: termview.NewPainter(c.app.out), keys: keys, speech: speech{theme: theme},
+		app: c.app, theme: theme, picture: newPicture(c.app.out, keyByKey(in, c.app.out)), keys: keys, speech: speech{theme: theme},
 		editor: lineedit.New(c.spoken(), c.commandNames()), input: make(chan typed), slow: map[events.DispatchID]time.Time{},
 	}
-	_, err = io.WriteString(c.app.out, pasteOn)
 	go v.forward(ctx)
-	return v, err
+	return v, nil
 }
 
 // spoken are the user's own messages, for the line's history.
@@ -128,8 +128,6 @@ func (v *screenView) forward(ctx context.Context) {
 			if ok {
 				said = typed{key: event}
 			}
-		case <-v.keys.woken:
-			said = typed{woken: true}
 		case <-ctx.Done():
 			return
 		}
@@ -149,11 +147,6 @@ func (v *screenView) patient() bool       { return false }
 
 // press takes a key, and gives what came of it.
 func (v *screenView) press(c *chat, said typed) (typed, error) {
-	if said.woken {
-		err := v.keys.wake()
-		_, printed := io.WriteString(v.app.out, pasteOn)
-		return typed{}, errors.Join(err, printed, v.draw(c, time.Now()))
-	}
 	var out typed
 	switch key := said.key.(type) {
 	case uv.KeyPressEvent:
@@ -227,7 +220,7 @@ func (v *screenView) notice(lines ...string) error {
 
 func (v *screenView) heartbeat(s runner.Signal) error {
 	if s.Slow {
-		v.slow[s.Dispatch] = time.Now()
+		v.slow[s.Dispatch], v.takingLonger = time.Now(), s.Notice
 	}
 	return nil
 }
@@ -239,7 +232,7 @@ func (v *screenView) document(text string) error {
 }
 
 func (v *screenView) print(lines []string) error {
-	return v.painter.Print(v.app.out, lines, width(v.app.out))
+	return v.picture.above(v.app.out, lines)
 }
 
 func (v *screenView) tick(c *chat, now time.Time) error {
@@ -275,7 +268,7 @@ func (v *screenView) hear(c *chat) error {
 func (v *screenView) draw(c *chat, now time.Time) error {
 	width, height, _ := terminal(v.app.out)
 	frame := termview.ChatFrame{
-		Frame: termview.Frame{Now: now, Width: width, Height: height}, Where: c.thread.Context(), Open: v.speech.open(), Prompt: "› ",
+		Frame: termview.Frame{Now: now, Width: width, Height: height}, Where: c.thread.Context(), Open: v.speech.open(), Prompt: "› ", TakingLonger: v.takingLonger,
 	}
 	if current := c.thread.Current(); current != nil && c.busy() {
 		frame.Run = current
@@ -295,17 +288,15 @@ func (v *screenView) draw(c *chat, now time.Time) error {
 	}
 	prompt, row, column := v.editor.Lines(frame.Prompt, max(min(width-1, height*width), 8))
 	lines := termview.ChatPicture(frame, v.theme, height-1-len(prompt))
-	return v.painter.PaintPrompt(append(lines, prompt...), width, len(lines)+row, column)
+	return v.picture.prompt(append(lines, prompt...), len(lines)+row, column)
 }
 
 func (v *screenView) close() error {
-	width, _, _ := terminal(v.app.out)
-	err := v.painter.Clear(width)
+	var err error
 	if rest := v.speech.open(); v.begun && len(rest) > 0 {
-		err = errors.Join(err, v.print(rest))
+		err = v.print(rest)
 	}
-	_, printed := io.WriteString(v.app.out, pasteOff)
-	return errors.Join(err, printed, v.painter.Clear(width), v.keys.close())
+	return errors.Join(err, v.picture.close(), v.keys.close())
 }
 
 // newView talks with a person where both ends are a terminal that can be drawn on, else

@@ -33,6 +33,11 @@ type pty struct {
 // atTerminal starts convene at a terminal of 100 by 30 cells.
 func atTerminal(t *testing.T, env []string, args ...string) *pty {
 	t.Helper()
+	return programAtTerminal(t, env, "convene", args...)
+}
+
+func programAtTerminal(t *testing.T, env []string, name string, args ...string) *pty {
+	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	require.NoError(t, err)
 	require.NoError(t, unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0))
@@ -41,9 +46,9 @@ func atTerminal(t *testing.T, env []string, args ...string) *pty {
 	slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
 	require.NoError(t, err)
 	require.NoError(t, unix.IoctlSetWinsize(int(slave.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 30, Col: 100}))
-	p := &pty{t: t, master: master, command: exec.Command("convene", args...), read: make(chan struct{})}
+	p := &pty{t: t, master: master, command: exec.Command(name, args...), read: make(chan struct{})}
 	p.command.Stdin, p.command.Stdout, p.command.Stderr = slave, slave, slave
-	p.command.Env = append(append(os.Environ(), "TERM=xterm-256color", "CONVENE_MODEL=sim", "NO_COLOR="), env...)
+	p.command.Env = append(append(os.Environ(), "TERM=xterm-256color", "CONVENE_MODEL=sim", "NO_COLOR=", "LC_ALL=C.UTF-8"), env...)
 	p.command.SysProcAttr = &unix.SysProcAttr{Setsid: true, Setctty: true}
 	require.NoError(t, p.command.Start())
 	require.NoError(t, slave.Close())
@@ -73,6 +78,20 @@ func (p *pty) text() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return ansi.Strip(p.written.String())
+}
+
+// raw is what was written since the last call of shows, with its escape sequences.
+func (p *pty) raw() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.written.String()
+}
+
+// echoes reports whether the terminal shows what is typed.
+func (p *pty) echoes() bool {
+	modes, err := unix.IoctlGetTermios(int(p.master.Fd()), unix.TCGETS)
+	require.NoError(p.t, err)
+	return modes.Lflag&unix.ECHO != 0
 }
 
 // types sends keys.
@@ -163,6 +182,25 @@ func TestChatCancelsAndQueues(t *testing.T) {
 	p.shows("cancelling the answer", "This request was cancelled: The user stopped it.", "You › And what is the weather like?", "Facilitator ›")
 	p.types("\x04")
 	p.shows("continue this conversation with")
+	p.ends(exitDone)
+}
+
+// Proves R70: where the locale knows ASCII alone a terminal gets nothing else; what programs
+// read stays as it is.
+func TestASCIIAtATerminal(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(sim.NewServer(sim.Options{}))
+	defer server.Close()
+	store := filepath.Join(t.TempDir(), "run.db")
+	p := atTerminal(t, []string{"LC_ALL=C"}, "run", "Plan a day in Kyoto for Zoë", "--store", store, "--base-url", server.URL+"/v1")
+	p.ends(exitDone)
+	<-p.read
+	require.Contains(t, p.text(), "+ completed - SIMULATED")
+	require.Contains(t, p.text(), "Zoe")
+	require.NotRegexp(t, `[^\x00-\x7f]`, p.text())
+
+	p = atTerminal(t, []string{"LC_ALL=C"}, "runs", "--json", "--store", store)
+	p.shows("Zoë")
 	p.ends(exitDone)
 }
 

@@ -120,7 +120,10 @@ func (v *scriptView) notice(lines ...string) error {
 }
 
 func (v *scriptView) heartbeat(s runner.Signal) error {
-	return v.notice(termview.Heartbeat(s.DisplayName, s.Silent, s.Slow))
+	if s.Slow {
+		return v.notice(fmt.Sprintf("%s (%s, %s)", s.Notice, s.DisplayName, termview.Duration(s.Silent)))
+	}
+	return v.notice(termview.Heartbeat(s.DisplayName, s.Silent, false))
 }
 
 func (v *scriptView) document(text string) error {

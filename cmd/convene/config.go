@@ -12,6 +12,7 @@ import (
 	"github.com/convene-run/convene/cmd/internal/config"
 	"github.com/convene-run/convene/cmd/internal/termview"
 	"github.com/convene-run/convene/llm/endpoint"
+	"github.com/convene-run/convene/toolbox"
 )
 
 // Annotations of commands: those that read no configuration, or tell of it themselves, and
@@ -41,6 +42,7 @@ func (a *app) configure(c *cobra.Command) error {
 		return usage(err)
 	}
 	a.config, a.env = loaded, loaded.Env(a.env)
+	a.toolbox = toolbox.New(toolbox.Config{Consented: a.consented, Confirmed: loaded.Confirmed, Env: a.env})
 	if c.Annotations[ownNotices] == "" {
 		a.sayNotices(loaded)
 	}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
+
+	"github.com/convene-run/convene/internal/race"
 )
 
 // fence is a block of code in a page: why it is not run, its language, the file that it is,
@@ -29,6 +31,9 @@ func documents(t *testing.T) []string {
 // The commands of a page run as they stand there, one block after the other, on the files
 // that it shows; those that need a key or a server say so.
 func TestDocs(t *testing.T) {
+	if race.Enabled {
+		t.Skip("its processes take several times as long; it runs without the race detector")
+	}
 	t.Parallel()
 	dir := t.TempDir()
 	for _, page := range documents(t) {

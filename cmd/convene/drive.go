@@ -32,6 +32,8 @@ type driveFlags struct {
 	part    partFlags
 	maxWait maxWait
 	onInput onInput
+	// approve says who decides on calls that wait for approval.
+	approve approve
 	watch   watchFlags
 }
 
@@ -61,6 +63,11 @@ type driver struct {
 	answer *answerView
 	// companion is the dashboard beside the run, nil without one.
 	companion *companion
+	// goOn continues a batch that this process was given the files of; nil where there is
+	// none.
+	goOn func(batch events.BatchID, retry bool) bool
+	// traces exports what is driven, nil where nobody asked for it.
+	traces *traces
 }
 
 // heartbeatQueue bounds the heartbeats that wait to be shown: an agent gives one
@@ -96,18 +103,24 @@ func (d *driver) runner() (*runner.Runner, error) {
 	if err != nil {
 		return nil, usage(err)
 	}
+	if d.traces, err = d.app.traces(d.log); err != nil {
+		return nil, usage(err)
+	}
 	host, _ := os.Hostname() // only a name for people
 	d.beats = make(chan runner.Signal, heartbeatQueue)
 	r, err := runner.New(runner.Config{
 		Log: d.log, Models: d.models, Caller: d.caller, Prices: table, Version: version(), MaxWait: time.Duration(d.flags.maxWait),
-		Owner: events.Owner(fmt.Sprintf("convene pid %d on %s", os.Getpid(), host)),
+		Toolbox: d.app.toolbox,
+		Owner:   events.Owner(fmt.Sprintf("convene pid %d on %s", os.Getpid(), host)),
 		OnSignal: func(s runner.Signal) {
 			select {
 			case d.beats <- s:
 			default:
 			}
 		},
+		Hooks: d.traces.hooks(),
 	})
+	d.traces.of(r)
 	if err == nil && d.flags.watch.wanted() {
 		d.companion, err = d.watch(r)
 	}
@@ -116,7 +129,7 @@ func (d *driver) runner() (*runner.Runner, error) {
 
 // close ends what open and runner began.
 func (d *driver) close() error {
-	return errors.Join(d.companion.stop(), d.log.Close())
+	return errors.Join(d.companion.stop(), d.traces.stop(), d.log.Close())
 }
 
 // show follows the run and gives its result to stdout and its end to stderr. What it asks
@@ -228,7 +241,7 @@ func (d *driver) views(run *runner.Run, after events.Seq) []view {
 	switch {
 	case d.flags.quiet:
 	case d.level != zerolog.Disabled:
-		logger := zerolog.New(d.app.err).Level(d.level).With().Timestamp().Logger()
+		logger := zerolog.New(unaltered(d.app.err)).Level(d.level).With().Timestamp().Logger()
 		views = append(views, &logView{logger: logger})
 	case d.app.canDraw(d.app.err) && !d.sharedScreen():
 		live := d.app.newLiveView()

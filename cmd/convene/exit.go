@@ -129,8 +129,11 @@ func (a *app) report(command *cobra.Command, err error) int {
 	if errors.Is(err, events.ErrDamaged) || errors.Is(err, sqlite.ErrDamaged) {
 		code = exitDamaged
 	}
-	text := termview.Text(err.Error())
-	fmt.Fprintf(a.err, "convene: %s\n", text)
+	text := "convene: " + termview.Text(err.Error())
+	if a.theme(a.err).Screen {
+		text = termview.HelpText(text, width(a.err))
+	}
+	fmt.Fprintln(a.err, text)
 	if code == exitUsage && !a.running && command != nil {
 		fmt.Fprintf(a.err, "See `%s --help`.\n", command.CommandPath())
 	}

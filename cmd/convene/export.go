@@ -81,7 +81,7 @@ func (a *app) exportHTML(ctx context.Context, log events.Log, run events.RunSumm
 	if output != "" {
 		return a.writeExport(run, output, page.Bytes())
 	}
-	_, err := a.out.Write(page.Bytes())
+	_, err := unaltered(a.out).Write(page.Bytes())
 	return err
 }
 

@@ -1,6 +1,13 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/convene-run/convene/cmd/internal/termview"
+)
 
 func newHelpCommand(root *cobra.Command) *cobra.Command {
 	return unconfigured(&cobra.Command{
@@ -27,5 +34,21 @@ func newHelpCommand(root *cobra.Command) *cobra.Command {
 			c.InitDefaultHelpFlag()
 			return c.Help()
 		},
+	})
+}
+
+// fitHelp sets the help of all commands in lines of the terminal that it is shown on.
+func (a *app) fitHelp(root *cobra.Command) {
+	show := root.HelpFunc()
+	root.SetHelpFunc(func(c *cobra.Command, args []string) {
+		if !a.theme(a.out).Screen {
+			show(c, args)
+			return
+		}
+		var text strings.Builder
+		c.SetOut(&text)
+		show(c, args)
+		c.SetOut(a.out)
+		fmt.Fprint(a.out, termview.HelpText(text.String(), width(a.out)))
 	})
 }

@@ -57,7 +57,7 @@ func (d *driver) check(job runner.Job) error {
 	if err != nil {
 		return err
 	}
-	r, err := runner.New(runner.Config{Log: events.NewMemory(), Models: d.models, Prices: table}) // nothing is written
+	r, err := runner.New(runner.Config{Log: events.NewMemory(), Models: d.models, Prices: table, Toolbox: d.app.toolbox}) // nothing is written
 	if err != nil {
 		return err
 	}

@@ -1,14 +1,22 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/convene-run/convene/agent"
+	"github.com/convene-run/convene/cmd/internal/extract"
+	"github.com/convene-run/convene/cmd/internal/termview"
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/artifact"
 	"github.com/convene-run/convene/internal/chars"
 	"github.com/convene-run/convene/internal/quote"
 	"github.com/convene-run/convene/runner"
@@ -18,25 +26,27 @@ import (
 // for "-" and where there are none and it is no terminal; then the attachments, quoted, so
 // that their text cannot pass for the request or for another file. Standard input is one of
 // them where a - stands among the files, or before or behind the words.
-func (a *app) readRequest(args, files []string) (string, error) {
+func (a *app) readRequest(ctx context.Context, args, files []string) (string, []agent.File, error) {
 	if words, found := withoutDash(args); found {
 		args, files = words, append([]string{stdin}, files...)
 	}
 	if inputReads(args, files) > 1 {
-		return "", errors.New("standard input can be read only once: give the request as an argument, and - once")
+		return "", nil, errors.New("standard input can be read only once: give the request as an argument, and - once")
 	}
 	request, err := a.requestText(args)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
+	var attached []agent.File
 	for _, path := range files {
-		name, text, err := a.readAttachment(path)
+		file, text, err := a.readAttachment(ctx, path)
 		if err != nil {
-			return "", err
+			return "", nil, err
 		}
-		request += fmt.Sprintf("\n\n## File: %s\n\n%s", quote.OneLine(name), quote.Lines(text))
+		attached = append(attached, file)
+		request += fmt.Sprintf("\n\n## File: %s\n\n%s", quote.OneLine(file.Name), text)
 	}
-	return request, nil
+	return request, attached, nil
 }
 
 // stdin names standard input where a file can be named.
@@ -86,18 +96,81 @@ func (a *app) requestText(args []string) (string, error) {
 	return request, nil
 }
 
-func (a *app) readAttachment(path string) (name, text string, err error) {
-	if path == stdin {
-		text, err = readText(a.in, "standard input")
-		return "standard input", text, err
+// readAttachment reads a file that goes along, and gives what the request says of it.
+func (a *app) readAttachment(ctx context.Context, path string) (file agent.File, quoted string, err error) {
+	in, name := a.in, "standard input"
+	if path != stdin {
+		opened, err := os.Open(path)
+		if err != nil {
+			return file, "", fmt.Errorf("--file %w", unreadable(path, err))
+		}
+		defer func() { _ = opened.Close() }()
+		in, name = opened, path
 	}
-	file, err := os.Open(path)
+	data, err := io.ReadAll(io.LimitReader(in, events.MaxArtifactBytes+1))
+	switch {
+	case err != nil:
+		return file, "", fmt.Errorf("read %s: %w", name, cause(err))
+	case len(data) > events.MaxArtifactBytes:
+		return file, "", fmt.Errorf("--file %s: %w", name, events.ErrArtifactSize)
+	}
+	file = a.extractor().File(ctx, name, data)
+	if file.Note != "" {
+		fmt.Fprintf(a.err, "%s: %s\n", termview.Line(name), termview.Line(file.Note))
+	}
+	quoted, err = attachment(&file)
+	return file, quoted, err
+}
+
+// extractor reads the files that go along with a request.
+func (a *app) extractor() *extract.Extractor {
+	dir, err := os.UserCacheDir()
 	if err != nil {
-		return path, "", fmt.Errorf("--file %w", unreadable(path, err))
+		return &extract.Extractor{}
 	}
-	defer func() { _ = file.Close() }()
-	text, err = readText(file, path)
-	return path, text, err
+	return &extract.Extractor{CacheDir: filepath.Join(dir, "convene", "pdf")}
+}
+
+// maxQuotedChars is how much of the text of one document a request quotes: some eighty pages.
+// The rest is read from the artifact.
+const maxQuotedChars = 200_000
+
+// attachment is what the request says of a file: the text of it, quoted. A text stands there
+// byte for byte.
+func attachment(file *agent.File) (string, error) {
+	switch {
+	case len(file.Pages) > 0:
+		return artifact.Describe(file) + "\n\n" + quotedPages(file.Pages), nil
+	case file.Note != "" || strings.HasPrefix(file.MediaType, "image/"):
+		return artifact.Describe(file), nil
+	}
+	text, err := readText(bytes.NewReader(file.Data), file.Name)
+	return quote.Lines(text), err
+}
+
+// quotedPages quotes pages, as many as there is room for.
+func quotedPages(pages []string) string {
+	if len(pages) == 1 {
+		head, more := chars.Cut(pages[0], maxQuotedChars)
+		return quote.Lines(head) + cutOff(more)
+	}
+	var out strings.Builder
+	for i, page := range pages {
+		if out.Len()+len(page) > maxQuotedChars {
+			fmt.Fprintf(&out, "[cut: %d of %d pages are quoted; read_artifact reads the others]", i, len(pages))
+			break
+		}
+		fmt.Fprintf(&out, "Page %d:\n%s\n\n", i+1, quote.Lines(page))
+	}
+	return strings.TrimRight(out.String(), "\n")
+}
+
+// cutOff says how much of a text is not quoted.
+func cutOff(more int) string {
+	if more == 0 {
+		return ""
+	}
+	return fmt.Sprintf("\n[cut: %d more characters; read_artifact reads them]", more)
 }
 
 // nameUnread says that standard input has something which somebody may have meant to be

@@ -30,6 +30,7 @@ was unavailable.`,
 	}
 	f.register(c)
 	f.onInput.register(c, "ask on a terminal, park otherwise")
+	f.approve.register(c, "ask on a terminal, park otherwise")
 	a.flags.limits.register(c.Flags())
 	return c
 }
@@ -49,7 +50,7 @@ func (a *app) resume(ctx context.Context, args []string, f driveFlags) (err erro
 		return err
 	}
 	id := termview.ShortID(summary.Run)
-	run, err := r.Resume(ctx, summary.Tenant, summary.Run, runner.Terms{OnInput: runner.OnInput(f.onInput)})
+	run, err := r.Resume(ctx, summary.Tenant, summary.Run, runner.Terms{OnInput: runner.OnInput(f.onInput), Approve: runner.Approve(f.approve)})
 	if err != nil {
 		return beforeStart(heldBy(err, "run "+id, "`convene cancel "+id+"` asks it to end"))
 	}

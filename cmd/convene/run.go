@@ -61,6 +61,7 @@ run; a second ^C stops at once. Either way convene resume continues it.`,
 	}
 	f.register(c)
 	f.onInput.register(c, "ask on a terminal, park otherwise")
+	f.approve.register(c, "ask on a terminal, park otherwise")
 	a.flags.limits.register(c.Flags())
 	f.traffic.register(c)
 	f.tune.register(c)
@@ -68,7 +69,7 @@ run; a second ^C stops at once. Either way convene resume continues it.`,
 	flags.StringVar(&f.team, "team", "", "team file, or name of a built-in team: "+names(team.BuiltinNames())+" (default "+team.DefaultName+")")
 	flags.StringVar(&f.model, "model", "", "model for every agent, as provider/name, instead of the team's models and fallbacks; a comma-separated list is tried in order (default: the team's, CONVENE_MODEL, or the configuration's)")
 	flags.StringVar(&f.thread, "thread", "", "thread to run in, a version 4 UUID: the team sees the earlier requests and answers there; refused while the thread is busy (default: a new one)")
-	flags.StringArrayVar(&f.files, "file", nil, "append the text of this file, or of standard input with -, to the request; may be repeated")
+	flags.StringArrayVar(&f.files, "file", nil, "attach this file, or standard input with -: text, HTML, PDF, Word, Excel, or an image; its text is appended to the request; may be repeated")
 	flags.BoolVar(&f.solo, "solo", false, "have a single agent answer, for comparison")
 	flags.IntVar(&f.limits.tasks, "max-tasks", 0, "maximum number of tasks (default: the team's)")
 	flags.Int64Var(&f.limits.tokens, "max-tokens", 0, "maximum input and output tokens (default: the team's)")
@@ -112,7 +113,7 @@ func (a *app) run(c *cobra.Command, args []string, f *runFlags) (err error) {
 
 // job reads the command line.
 func (a *app) job(c *cobra.Command, args []string, f *runFlags) (runner.Job, error) {
-	request, err := a.readRequest(args, f.files)
+	request, attached, err := a.readRequest(c.Context(), args, f.files)
 	if err != nil {
 		return runner.Job{}, err
 	}
@@ -128,7 +129,8 @@ func (a *app) job(c *cobra.Command, args []string, f *runFlags) (runner.Job, err
 		return runner.Job{}, err
 	}
 	job := runner.Job{
-		Thread: events.ThreadID(f.thread), Request: request, Team: t, Model: f.model, Solo: f.solo, OnInput: runner.OnInput(f.onInput),
+		Thread: events.ThreadID(f.thread), Request: request, Files: attached, Team: t, Model: f.model, Solo: f.solo, OnInput: runner.OnInput(f.onInput), Approve: runner.Approve(f.approve),
+		Traceparent: a.env("TRACEPARENT"),
 	}
 	return job, job.Check()
 }

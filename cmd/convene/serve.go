@@ -79,7 +79,7 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 	if err := d.open(ctx, a.storeToServe); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, d.log.Close()) }()
+	defer func() { err = errors.Join(err, d.close()) }()
 	r, err := d.runner()
 	if err != nil {
 		return err
@@ -93,7 +93,7 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 		return usage(err)
 	}
 	dash, err := a.dashboard(web.Config{
-		Log: d.log, Kept: r.Kept(), Runs: steer.New(steered), Address: f.address, Hosts: f.hosts, Token: token, Logger: a.requestLog(d.level),
+		Log: d.log, Kept: r.Kept(), Runs: steer.New(steered), Batches: &steer.Batches{Runner: r}, Address: f.address, Hosts: f.hosts, Token: token, Logger: a.requestLog(d.level),
 		Metrics: hooks.Metrics(), Transitions: r.Transitions,
 	}, "--addr")
 	if err != nil {
@@ -184,7 +184,7 @@ func addTeams(c *steer.Config, paths []string) error {
 }
 
 func (a *app) requestLog(level zerolog.Level) *zerolog.Logger {
-	logger := zerolog.New(a.err).Level(level).With().Timestamp().Logger()
+	logger := zerolog.New(unaltered(a.err)).Level(level).With().Timestamp().Logger()
 	return &logger
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/convene-run/convene/cmd/internal/termview"
 	"github.com/convene-run/convene/document"
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/evidence"
 	"github.com/convene-run/convene/thread"
 	"github.com/convene-run/convene/web"
 )
@@ -32,8 +33,8 @@ func newShowCommand(a *app) *cobra.Command {
 one; by default the newest run that is no row of a batch.
 
 --events lists what happened, with the event numbers that convene fork --at takes.
---call shows one model call, by the id that --sources and --events give: what was sent,
-the reply, tokens, cost and attempts.`,
+--call shows one model call, by the id that --sources and --events give: the tools
+offered, what was sent, the reply, tokens, cost and attempts.`,
 		Example: `  convene show --answer-only
   convene show 0198c0de --call f.5`,
 		Args: cobra.MaximumNArgs(1),
@@ -41,7 +42,7 @@ the reply, tokens, cost and attempts.`,
 	}
 	flags := c.Flags()
 	flags.BoolVar(&f.json, "json", false, "write one JSON object: summary, tasks, document, answer; with --call the model call")
-	flags.BoolVar(&f.sources, "sources", false, "show where each entry of the document comes from: entry ← agent ← task ← model call")
+	flags.BoolVar(&f.sources, "sources", false, "show where each entry of the document comes from: entry ← agent ← task ← model call, and the passages that it rests on")
 	flags.BoolVar(&f.events, "events", false, "list what happened, with event numbers")
 	flags.StringVar(&f.call, "call", "", "show the model call with this id, such as f.5 or d2.1")
 	f.part.register(c)
@@ -161,7 +162,9 @@ type description struct {
 	ForkedFrom *events.ForkOrigin `json:"forked_from,omitempty"`
 	Tasks      []events.Task      `json:"plan"`
 	Document   string             `json:"document"`
-	Entries    []document.Entry   `json:"entries"`
+	// Basis are the passages that answer and document rest on.
+	Basis   []evidence.Basis `json:"basis,omitempty"`
+	Entries []document.Entry `json:"entries"`
 }
 
 func describe(run *thread.Run, view web.RunView) description {
@@ -174,6 +177,7 @@ func describe(run *thread.Run, view web.RunView) description {
 	if run.FinalAnswer != nil {
 		d.Answer, d.Fallback = run.FinalAnswer.Content, run.FinalAnswer.Fallback
 	}
+	d.Basis = evidence.Of(run.Document, d.Answer, run.FinalAnswer != nil && run.FinalAnswer.Structured)
 	for _, place := range run.Document.Places() {
 		d.Entries = append(d.Entries, run.Document.Entries(place)...)
 	}
@@ -183,7 +187,7 @@ func describe(run *thread.Run, view web.RunView) description {
 // printRun writes a run for people: what it is about, how it stands, what it made.
 func (a *app) printRun(run *thread.Run) error {
 	theme, w := a.theme(a.out), width(a.out)
-	lines := []string{termview.Clip(run.Request, w-1)}
+	lines := termview.Request(run, w)
 	lines = append(lines, termview.Summary(run, theme, w)...)
 	lines = append(lines, "")
 	if plan := termview.Plan(run, theme, w); len(plan) > 0 {

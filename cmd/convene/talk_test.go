@@ -64,6 +64,12 @@ func scripted(t *testing.T, decide func(system, newest string) reply) (address s
 // chats has the lines said to a team, and gives what came out on both sides.
 func chats(t *testing.T, address, team string, lines ...string) (stdout, stderr string) {
 	t.Helper()
+	return chatsUntil(t, exitDone, address, team, lines...)
+}
+
+// chatsUntil is chats of a conversation whose last run ends with the exit code.
+func chatsUntil(t *testing.T, exit int, address, team string, lines ...string) (stdout, stderr string) {
+	t.Helper()
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "team.yaml"), []byte(team), 0o600))
 	cmd := exec.Command("convene", "chat", "--team", "team.yaml", "--store", "chat.db", "--base-url", address, "--model", "openai/scripted?api=chat")
@@ -71,7 +77,9 @@ func chats(t *testing.T, address, team string, lines ...string) (stdout, stderr 
 	cmd.Stdin = strings.NewReader(strings.Join(lines, "\n") + "\n")
 	var out, log strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &log
-	require.NoError(t, cmd.Run(), "%s\n%s", &out, &log)
+	err := cmd.Run()
+	require.NotNil(t, cmd.ProcessState, err)
+	require.Equal(t, exit, cmd.ProcessState.ExitCode(), "%s\n%s", &out, &log)
 	return out.String(), log.String()
 }
 

@@ -70,29 +70,6 @@ func (a *app) teamInit(path string) error {
 	return err
 }
 
-func newTeamCheckCommand(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:   "check FILE…",
-		Short: "Report every problem in team files, with line and column",
-		Args:  cobra.MinimumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			var problems error
-			for _, path := range args {
-				t, err := team.Load(path)
-				if err == nil {
-					err = t.CheckTools(nil) // convene itself offers none
-				}
-				if err != nil {
-					problems = errors.Join(problems, err)
-					continue
-				}
-				fmt.Fprintf(a.out, "%s: team %s with %d specialists is valid\n", path, t.Name, len(t.Specialists))
-			}
-			return usage(problems)
-		},
-	}
-}
-
 func newTeamShowCommand(a *app) *cobra.Command {
 	var prompts bool
 	c := &cobra.Command{

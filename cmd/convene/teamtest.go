@@ -90,6 +90,7 @@ func (a *app) teamTest(c *cobra.Command, teamFile, casesFile string, f *teamTest
 		Runner: r, Team: t, Model: f.model, Concurrency: f.concurrency, Total: len(cases), Input: casesFile,
 		MaxWait: runner.DefaultMaxWait, // somebody waits for the verdict
 		OnInput: runner.FailOnInput,    // and nobody answers for a case
+		Approve: runner.DenyAll,
 	})
 	if err != nil {
 		return usage(err)

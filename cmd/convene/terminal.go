@@ -10,15 +10,24 @@ import (
 
 // terminal tells whether w is one, and how large.
 func terminal(w any) (width, height int, ok bool) {
-	file, isFile := w.(interface{ Fd() uintptr })
-	if !isFile || !term.IsTerminal(file.Fd()) {
+	fd, isFile := descriptor(w)
+	if !isFile || !term.IsTerminal(fd) {
 		return 0, 0, false
 	}
-	width, height, err := term.GetSize(file.Fd())
+	width, height, err := term.GetSize(fd)
 	if err != nil || width <= 0 || height <= 0 {
 		return defaultWidth, defaultHeight, true
 	}
 	return width, height, true
+}
+
+// descriptor is what the system knows a file by.
+func descriptor(w any) (fd uintptr, ok bool) {
+	file, ok := w.(interface{ Fd() uintptr })
+	if !ok {
+		return 0, false
+	}
+	return file.Fd(), true
 }
 
 // defaultWidth and defaultHeight are those of a terminal that does not say.
@@ -26,18 +35,14 @@ const defaultWidth, defaultHeight = 80, 24
 
 // canDraw tells whether a live picture can be drawn on w.
 func (a *app) canDraw(w io.Writer) bool {
-	file, isFile := w.(interface{ Fd() uintptr })
+	fd, _ := descriptor(w)
 	_, _, ok := terminal(w)
-	return ok && isFile && a.env("TERM") != "dumb" && foreground(file.Fd())
+	return ok && a.env("TERM") != "dumb" && foreground(fd)
 }
 
 // newLiveView draws on the standard error, which can be drawn on.
 func (a *app) newLiveView() *liveView {
-	view := &liveView{out: a.err, painter: termview.NewPainter(a.err), theme: a.theme(a.err)}
-	if file, ok := a.err.(interface{ Fd() uintptr }); ok {
-		view.restore = muteKeys(file.Fd())
-	}
-	return view
+	return &liveView{picture: newPicture(a.err, quietly(a.err)), theme: a.theme(a.err)}
 }
 
 // theme allows colours where w is a terminal that wants them: https://no-color.org

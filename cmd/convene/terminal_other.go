@@ -23,8 +23,11 @@ func readKeys(fd uintptr) (restore func() error, err error) {
 	return func() error { return term.Restore(fd, before) }, nil
 }
 
-// continued never tells: there is no ^Z.
-func continued() (signals <-chan os.Signal, stop func()) { return nil, func() {} }
+// jobSignals never come: there is no ^Z.
+func jobSignals() (stops, continues <-chan os.Signal, forget func()) { return nil, nil, func() {} }
+
+// stopProcess is never called.
+func stopProcess(<-chan os.Signal) {}
 
 // readable takes a pipe for one that somebody writes into.
 func readable(uintptr) bool { return true }

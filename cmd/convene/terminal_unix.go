@@ -5,6 +5,7 @@ package main
 import (
 	"os"
 	"os/signal"
+	"time"
 
 	"github.com/charmbracelet/x/term"
 	"golang.org/x/sys/unix"
@@ -50,11 +51,39 @@ func readKeys(fd uintptr) (restore func() error, err error) {
 	return func() error { return term.SetState(fd, before) }, nil
 }
 
-// continued tells when the process goes on after ^Z.
-func continued() (signals <-chan os.Signal, stop func()) {
-	c := make(chan os.Signal, 1)
-	signal.Notify(c, unix.SIGCONT)
-	return c, func() { signal.Stop(c) }
+// jobSignals bring ^Z, which the process then has to obey itself, and that it goes on.
+// Where ^Z is ignored it stays so.
+func jobSignals() (stops, continues <-chan os.Signal, forget func()) {
+	stop, goOn := make(chan os.Signal, 1), make(chan os.Signal, 1)
+	if !signal.Ignored(unix.SIGTSTP) {
+		signal.Notify(stop, unix.SIGTSTP)
+	}
+	signal.Notify(goOn, unix.SIGCONT)
+	return stop, goOn, func() {
+		signal.Stop(stop)
+		signal.Stop(goOn)
+	}
+}
+
+// stopPauses of stopPause are the wait for the process to be stopped: without a shell that
+// could have it go on the system does not stop it at all.
+const (
+	stopPauses = 25
+	stopPause  = 20 * time.Millisecond
+)
+
+// stopProcess stops the process as ^Z would have, and returns when it goes on. The Go runtime
+// keeps catching a signal that it was once asked for, so another one has to do it. SIGSTOP
+// would stop it for good where there is no shell.
+func stopProcess(continues <-chan os.Signal) {
+	_ = unix.Kill(unix.Getpid(), unix.SIGTTOU)
+	for range stopPauses { // time that passes while the process is stopped ends one of them
+		select {
+		case <-continues:
+			return
+		case <-time.After(stopPause):
+		}
+	}
 }
 
 // readable reports whether there is something to read now.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"regexp"
@@ -18,11 +17,8 @@ import (
 
 // liveView draws the run in place on a terminal.
 type liveView struct {
-	out     io.Writer
-	painter *termview.Painter
-	theme   termview.Theme
-	// restore gives the keys their echo back.
-	restore func() error
+	*picture
+	theme termview.Theme
 	// lives gives what the agents do now; nil where only the log tells.
 	lives func() []*agent.Live
 	// signals brings the heartbeats of silent agents; slow are those that have been
@@ -55,7 +51,7 @@ func (v *liveView) tick(run *thread.Run, now time.Time, notice string) error {
 	if v.answer != nil {
 		frame.Open = v.answer()
 	}
-	return v.painter.Paint(termview.Render(frame, v.theme), width)
+	return v.paint(termview.Render(frame, v.theme))
 }
 
 // listen takes in the heartbeats that came.
@@ -73,17 +69,6 @@ func (v *liveView) listen(now time.Time) {
 			return
 		}
 	}
-}
-
-// above prints lines to out, which shows on the same terminal, where they stay.
-func (v *liveView) above(out io.Writer, lines []string) error {
-	width, _, _ := terminal(v.out)
-	return v.painter.Print(out, lines, width)
-}
-
-func (v *liveView) close() error {
-	width, _, _ := terminal(v.out)
-	return errors.Join(v.painter.Clear(width), v.restore())
 }
 
 var doings = map[agent.Phase]termview.Doing{
@@ -222,7 +207,7 @@ func writeJSONLine(out io.Writer, body []byte, terminal bool) error {
 	if terminal {
 		body = termview.JSONLine(body)
 	}
-	_, err := out.Write(append(body[:len(body):len(body)], '\n'))
+	_, err := unaltered(out).Write(append(body[:len(body):len(body)], '\n'))
 	return err
 }
 
@@ -237,7 +222,7 @@ func (v *logView) event(run *thread.Run, env events.Envelope) error {
 	switch env.Data.(type) {
 	case events.ModelCalled, events.ToolCallDone, events.ToolStarted, events.UserMessage:
 		level = zerolog.DebugLevel
-	case events.Warning, events.LimitReached, events.DispatchRefused:
+	case events.Warning, events.LimitReached, events.DispatchRefused, events.EvidenceRefused:
 		level = zerolog.WarnLevel
 	case events.Error:
 		level = zerolog.ErrorLevel

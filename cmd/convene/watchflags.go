@@ -60,7 +60,7 @@ type companion struct {
 func (d *driver) watch(r *runner.Runner) (*companion, error) {
 	w := &companion{app: d.app, flags: d.flags.watch, runner: r}
 	var err error
-	w.dash, err = d.app.dashboard(web.Config{Log: d.log, Kept: r.Kept(), Runs: steer.New(steer.Config{Runner: r}), Address: w.flags.where(), Logger: d.app.requestLog(d.level)}, dashboardFlag)
+	w.dash, err = d.app.dashboard(web.Config{Log: d.log, Kept: r.Kept(), Runs: steer.New(steer.Config{Runner: r}), Batches: &steer.Batches{Runner: r, Again: d.goOn}, Address: w.flags.where(), Logger: d.app.requestLog(d.level)}, dashboardFlag)
 	if err != nil {
 		return nil, usage(err)
 	}

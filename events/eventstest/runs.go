@@ -162,6 +162,42 @@ func testRunsOf(t *testing.T, f *fixture) {
 	}
 }
 
+// Runs are found by what they cost, and summed up: more of them than a listing has.
+func testTotals(t *testing.T, f *fixture) {
+	begin := func(batch *events.BatchRow, usd *float64, over bool) events.RunID {
+		w := f.claim(newKey())
+		called := events.ModelCalled{ID: "m1", Usage: events.Usage{InputTokens: 10, OutputTokens: 5}, CostUSD: usd}
+		w.add(events.WorkflowStarted{Team: "trip", Batch: batch}, called)
+		if over {
+			w.add(events.WorkflowFinished{Status: events.StatusCompleted})
+		}
+		return w.run
+	}
+	cheap, dear := 0.25, 2.5
+	begin(nil, &cheap, true)
+	spent := begin(nil, &dear, true)
+	going := begin(nil, &dear, false)
+	begin(nil, nil, true)
+	row := begin(&events.BatchRow{Batch: "b", Row: "1"}, &dear, true)
+	for name, check := range map[string]struct {
+		query events.RunQuery
+		want  events.RunTotals
+	}{
+		"all":      {events.RunQuery{Limit: 1}, events.RunTotals{Runs: 5, Rows: 1, Running: 1, Tokens: 75, CostUSD: 7.75, Unpriced: 1}},
+		"own":      {events.RunQuery{Own: true, Before: going}, events.RunTotals{Runs: 2, Tokens: 30, CostUSD: 2.75}},
+		"cost":     {events.RunQuery{MinCostUSD: 2.5, Status: []events.Status{events.StatusCompleted}}, events.RunTotals{Runs: 2, Rows: 1, Tokens: 30, CostUSD: 5}},
+		"none":     {events.RunQuery{Team: "nobody"}, events.RunTotals{}},
+		"stranger": {events.RunQuery{Tenant: "other"}, events.RunTotals{}},
+	} {
+		totals, err := f.Totals(f.ctx, check.query)
+		require.NoError(t, err, name)
+		require.Equal(t, check.want, totals, name)
+	}
+	runs, err := f.Runs(f.ctx, events.RunQuery{MinCostUSD: 1, Status: []events.Status{events.StatusCompleted}})
+	require.NoError(t, err)
+	require.Equal(t, []events.RunID{row, spent}, []events.RunID{runs[0].Run, runs[1].Run})
+}
+
 // A listing of threads has each once, by the run that is the newest, and no row of a batch.
 func testThreads(t *testing.T, f *fixture) {
 	var newest []events.RunID

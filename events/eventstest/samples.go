@@ -14,10 +14,10 @@ func Samples() map[events.Kind]events.Event {
 		Done: 40, Completed: 30, Degraded: 6, Failed: 4, Running: 16, Tokens: 81000, CostUSD: &cost, UncachedInputShare: 0.38,
 		ElapsedMS: 61000, RowsPerSecond: 0.65, LeftMS: 92000, ProjectedUSD: 0.031,
 		Causes: []events.BatchCause{{
-			Code: "rate_limit", Status: events.StatusFailed, Count: 3, Row: "q-3", Run: "019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4a5c", Message: "429 <slow down>",
+			Code: "rate_limit", Status: events.StatusFailed, Count: 3, Row: "q-3", Line: 4, Run: "019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4a5c", Message: "429 <slow down>",
 		}},
 		Slowest: []events.BatchRowUnderWay{{
-			Row: "q-31", Index: 30, Run: "019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4a5d", ElapsedMS: 45000, Doing: "Food expert waits for the first token",
+			Row: "q-31", Index: 30, Line: 32, Run: "019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4a5d", ElapsedMS: 45000, Doing: "Food expert waits for the first token",
 		}},
 		Limiters: []events.BatchLimiter{{
 			Endpoint: "openai", Limit: 32, InFlight: 31, Waiting: 5, RequestsPerMinute: 600, TokensPerMinute: 90000, HeldBackMS: 1500,
@@ -41,6 +41,10 @@ func Samples() map[events.Kind]events.Event {
 			Usage: &lost.Usage, CostUSD: &cost,
 		}},
 	}
+	source := events.Source{URL: "https://host/a", File: "docs/a.pdf", Artifact: "9f86d081", Tool: "search", Page: 3, Title: "Nishiki <market>"}
+	cited := events.Citation{
+		Source: source, Quote: "open since \"1615\"", Found: true, SHA256: "60303ae2", Call: &events.CallPlace{ModelCall: "d1.1", Index: 2},
+	}
 	usage := events.Usage{InputTokens: 1200, CachedInputTokens: 1000, OutputTokens: 80, CacheWriteInputTokens: 100, CacheWrite1hInputTokens: 50, ReasoningTokens: 20, Estimated: true}
 	list := []events.Event{
 		events.WorkflowStarted{
@@ -59,12 +63,13 @@ func Samples() map[events.Kind]events.Event {
 			Config:        json.RawMessage(`{"limits":{"max_tasks":40}}`),
 			Solo:          true,
 			Simulated:     true,
-			Batch:         &events.BatchRow{Batch: "0c1d2e3f-4a5b-4c6d-8e7f-8091a2b3c4d5", Row: "q-17", Index: 16, Attempt: 1},
+			Batch:         &events.BatchRow{Batch: "0c1d2e3f-4a5b-4c6d-8e7f-8091a2b3c4d5", Row: "q-17", Index: 16, Line: 18, Attempt: 1},
 			BinaryVersion: "1.0.0",
 			Continues:     "019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4b00", TasksBefore: 5, FinishedBefore: 3, Follows: "019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4b01", MessageID: "m-17", Synthetic: true,
 			ForkedFrom: &events.ForkOrigin{
 				Run: "019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4a00", Thread: "7b2c5a60-93f0-4d7e-8f43-8c1a0c1f3e00", Seq: 17, Model: "small", Instruction: "Keep it cheap",
 			},
+			Traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
 		},
 		events.WorkflowFinished{
 			Tasks: []events.Task{task},
@@ -89,7 +94,10 @@ func Samples() map[events.Kind]events.Event {
 		events.DocumentUpdated{
 			Version: 3, Author: "food", Content: "Nishiki market\nand \"obanzai\"", ChangeDescription: "breakfast", Section: "day_1", Slot: "morning",
 			EntryID: 12, Replaced: []events.EntryID{3, 4}, Merged: []events.EntryID{3},
-			Spans: []events.Span{{Start: 0, End: 14, Entry: 3}}, Tasks: []events.TaskID{1}, ModelCall: "d1.2",
+			Spans: []events.Span{{Start: 0, End: 14, Entry: 3}}, Tasks: []events.TaskID{1}, ModelCall: "d1.2", Sources: []events.Citation{cited}, Unsupported: true,
+		},
+		events.EvidenceRefused{
+			Author: "food", Section: "day_1", Slot: "morning", Reason: events.EvidenceNotFound, Sources: []events.Citation{cited}, ModelCall: "d1.2",
 		},
 		events.AgentStarted{
 			Agent: "food", DisplayName: "Food expert", TaskIDs: []events.TaskID{1, 2}, Message: "Breakfast for two", Tool: "call_food", Asked: true, CallRef: ref,
@@ -117,7 +125,7 @@ func Samples() map[events.Kind]events.Event {
 		events.ModelCallFailed{FailedCall: failed},
 		events.ToolStarted{Tool: "search", Effect: events.EffectIdempotent, CallRef: ref},
 		events.ToolCallDone{
-			Agent: "food", Tool: "read_document", Result: "[3] Nishiki", Phase: "complete", Failed: true, ShownEntries: []events.EntryID{3}, CallRef: ref,
+			Agent: "food", Tool: "read_document", Result: "[3] Nishiki", Phase: "complete", Failed: true, ShownEntries: []events.EntryID{3}, CallRef: ref, Sources: []events.Source{source},
 			Parts: []events.Part{{
 				Type: events.PartImage, Text: "[3] Nishiki", MediaType: "image/png", Bytes: []byte("\x89PNG"), Name: "stalls.png", SHA256: "9f86d081", SizeBytes: 4,
 			}},
@@ -125,6 +133,7 @@ func Samples() map[events.Kind]events.Event {
 		events.UserMessage{
 			Content: "wrap up", Synthetic: true, Reason: "the turns are used up", MessageID: "m-17", UserID: "ann", ChannelType: "web", ChannelID: "c-4",
 			Metadata: json.RawMessage(`{"intent":"billing"}`), Delivery: events.DeliveryAnswer, InputID: "i3", Grants: []string{"handoff:initiate"},
+			Approval: &events.Approval{Decision: events.DecisionApprove, Arguments: json.RawMessage(`{"to":"ann"}`), Reason: "to her alone", Policy: true},
 		},
 		events.MessageRouted{MessageID: "m-17", Agent: "skill_builder", Tier: events.TierTrigger, Rule: "create skill"},
 		events.HandoffRequested{
@@ -132,24 +141,33 @@ func Samples() map[events.Kind]events.Event {
 			RecentMessageCount: 5, RecentMessages: []events.SharedMessage{{Role: events.RoleUser, Content: "Hello"}}, Reason: "skill creation", PreserveState: true, ReturnExpected: true,
 			NextPhase: events.Phase("handling"), ChannelEscalation: events.ChannelVoice, Metadata: json.RawMessage(`{"ticket":7}`),
 		},
-		events.HandoffAccepted{HandoffID: "h2", EstimatedDurationSeconds: 300, Notice: "Connecting you with Skill builder..."},
+		events.HandoffAccepted{HandoffID: "h2", EstimatedDurationSeconds: 300, AllMayAnswer: true, Notice: "Connecting you with Skill builder..."},
 		events.HandoffRejected{HandoffID: "h3", Code: "active_session", Reason: "h2 is active", Notice: "You're currently in a session with Skill builder."},
 		events.HandoffExitRequested{HandoffID: "h2", By: "ann"},
 		events.HandoffReturned{HandoffID: "h2", CompletionStatus: events.CompletionCompleted, ResultSummary: "The skill is active", ArtifactsCreated: []string{"SKILL.md"}, Notice: "Returning you to the main assistant."},
 		events.WorkflowStateChanged{HandoffID: "h2", From: "gathering", To: "testing", Step: 4, Steps: 5, Metadata: json.RawMessage(`{"name":"alerts"}`)},
 		events.HandoffResumed{HandoffID: "h2", By: "ann", ContextSummary: "Wants to go on", Notice: "Reconnecting you with Skill builder..."},
-		events.InputRequested{InputID: "i3", For: events.InputQuestion, Question: "Which <city>?", Choices: []string{"Kyoto", "Nara"}, Call: "call_9"},
+		events.InputRequested{
+			InputID: "i3", For: events.InputQuestion, Question: "Which <city>?", Choices: []string{"Kyoto", "Nara"}, Call: "call_9", HandoffID: "h2",
+			Action: &events.Action{Tool: "send_mail", Arguments: `{"to":"all"}`, Effect: events.EffectEffectful, ModelCall: "d1.2", Index: 1},
+		},
 		events.PhaseChanged{
 			From: "intake", To: "handling", HandoffID: "h2", FromHandoffID: "h1", FromAgent: "triage", ToAgent: "handler", Reason: "qualified", Result: "A billing question",
 			Snapshot: json.RawMessage(`{"phase":"intake"}`), Notice: "✓ Intake complete - Starting handling...",
 		},
 		events.TransitionRolledBack{HandoffID: "h2", ToSeq: 41, Reason: "the assessor failed"},
 		events.PermissionDenied{Permission: "handoff:initiate", UserID: "ann", What: "hand over to skill_builder"},
+		events.ArtifactCreated{
+			Artifact: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", Name: "menu <spring>.pdf", MediaType: "application/pdf", SizeBytes: 48213,
+			Text: "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae", Pages: 3, Source: events.SourceTool, Origin: "https://example.com/menu.pdf",
+			Note: "page 2 has no text", Tool: "fetch_url", ModelCall: "d1.2", Index: 1, CallID: "call_7",
+		},
 		events.HistoryCompacted{ThroughTurn: "f.9", Summary: "So far: …", CoveredBytes: 8000},
 		events.Warning{Code: events.WarnTaskIDCorrected, Message: "task 9 does not exist, took 1"},
 		events.LimitReached{Limit: "max_tokens", Value: 200000, Used: 200130.5, Consequence: "wrapping up"},
 		events.BatchStarted{
-			Input: "requests.jsonl", Output: "answers.jsonl", Team: "trip", Models: []string{"big", "small"}, Solo: true, Simulated: true,
+			Input: "requests.jsonl", Output: "answers.jsonl",
+			Command: "convene batch requests.jsonl -o answers.jsonl", Folder: "/home/ada", Team: "trip", Models: []string{"big", "small"}, Solo: true, Simulated: true,
 			Rows: 100, Concurrency: 16, MaxCostUSD: 20, MaxTokens: 1_000_000, MaxFailures: "3%", Resumed: true, Attempt: 1,
 			Owner: "laptop pid 4711", BinaryVersion: "1.0.0",
 		},

@@ -65,7 +65,8 @@ func syncDir(dir string) error {
 	return file.Close()
 }
 
-// Compact gives the space of what was removed back to the file system, and wipes it.
+// Compact gives the space of what was removed back to the file system, and wipes it. It
+// removes artifacts that a killed process put and that no event names.
 // Others may read meanwhile; their commits wait. It needs up to twice the size of the
 // store beside it. before and after are sizes in bytes.
 func (l *Log) Compact(ctx context.Context) (before, after int64, err error) {
@@ -76,6 +77,9 @@ func (l *Log) Compact(ctx context.Context) (before, after int64, err error) {
 		return 0, 0, err
 	}
 	before, err = size(l.path)
+	if err == nil {
+		err = l.dropOrphans(ctx)
+	}
 	if err != nil {
 		return 0, 0, storeError("compact", l.path, err)
 	}

@@ -46,6 +46,7 @@ func TestOlderStoreIsBroughtUp(t *testing.T) {
 func downgrade(t *testing.T, path string, version int) {
 	t.Helper()
 	for i, statements := range [][]string{
+		{"DROP TRIGGER threads_drop_artifacts", "DROP TABLE artifact_threads", "DROP TABLE artifact_pieces", "DROP TABLE artifacts"},
 		{"DROP TABLE bookmarks"},
 		{
 			"DROP TRIGGER threads_have_checksums", "DROP VIEW events", "ALTER TABLE facts DROP COLUMN sum", "ALTER TABLE facts RENAME TO events", "ALTER TABLE runs DROP COLUMN sum", "ALTER TABLE batches DROP COLUMN sum",
@@ -54,7 +55,7 @@ func downgrade(t *testing.T, path string, version int) {
 		{"DROP INDEX threads_by_owner"},
 		{"DROP TABLE batches", "DROP INDEX runs_by_batch", "ALTER TABLE runs DROP COLUMN batch"},
 	} {
-		if 5-i <= version {
+		if 6-i <= version {
 			break
 		}
 		for _, statement := range statements {

@@ -31,11 +31,13 @@ type CheckReport struct {
 	Events  int `json:"events"`
 	Runs    int `json:"runs"`
 	Batches int `json:"batches"`
+	// Artifacts counts files; their bytes are checked too.
+	Artifacts int `json:"artifacts"`
 }
 
 // Check reads the whole store and hands whatever is damaged to found: pages that SQLite
 // cannot make sense of, events that do not match their checksums, that are missing or
-// that this build cannot decode, and listings that are not what the events say. Others may
+// that this build cannot decode, listings that are not what the events say, and artifacts. Others may
 // write meanwhile.
 func (l *Log) Check(ctx context.Context, found func(Damage)) (CheckReport, error) {
 	k := &check{log: l, found: found}
@@ -59,6 +61,9 @@ func (l *Log) Check(ctx context.Context, found func(Damage)) (CheckReport, error
 	}
 	if err == nil {
 		err = l.read(ctx, k.strays)
+	}
+	if err == nil {
+		err = k.artifacts(ctx)
 	}
 	return k.report, err
 }

@@ -155,6 +155,16 @@ func drain(rows driver.Rows, use func(row []driver.Value) (more bool, err error)
 	}
 }
 
+// numbers gives the numbers of the rows that the query answers.
+func (c *conn) numbers(query string, args ...any) (all []int64, err error) {
+	err = c.query(query, args, func(row []driver.Value) (bool, error) {
+		n, _ := row[0].(int64)
+		all = append(all, n)
+		return true, nil
+	})
+	return all, err
+}
+
 // number gives the single number that the query answers; 0 where there is none.
 func (c *conn) number(query string, args ...any) (n int64, err error) {
 	err = c.query(query, args, func(row []driver.Value) (bool, error) {

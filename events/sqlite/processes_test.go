@@ -46,6 +46,7 @@ var children = map[string]func(context.Context, string) error{
 	"batch":  childBatch,
 	"read":   childRead,
 	"remove": childRemove,
+	"put":    childPut,
 }
 
 // childBatch tells of a batch's progress until it is killed.

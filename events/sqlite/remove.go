@@ -12,6 +12,7 @@ import (
 // Remove implements [events.Log]. The space is used again by what is appended later; see
 // [Log.Compact].
 func (l *Log) Remove(ctx context.Context, key events.ThreadKey) error {
+	var artifacts []int64
 	err := l.submit(ctx, func(tx *transaction) (refusal, failure error) {
 		// What the neighbours in this commit have for the thread is in the file then.
 		if err := tx.insertEvents(); err != nil {
@@ -32,14 +33,20 @@ func (l *Log) Remove(ctx context.Context, key events.ThreadKey) error {
 		if refusal, failure = tx.removable(state); refusal != nil || failure != nil {
 			return refusal, failure
 		}
+		if artifacts, err = tx.artifactsOf(state.no); err != nil {
+			return nil, err
+		}
 		return nil, tx.remove(state)
 	})
-	if err == nil {
-		l.mu.Lock()
-		delete(l.ends, key)
-		l.mu.Unlock()
+	if err != nil {
+		return err
 	}
-	return err
+	l.mu.Lock()
+	delete(l.ends, key)
+	l.mu.Unlock()
+	// The thread is gone; what cannot be deleted now is by Compact.
+	_ = l.dropArtifacts(ctx, artifacts)
+	return nil
 }
 
 // removable refuses what [events.Writer.Remove] refuses.
@@ -103,7 +110,7 @@ func storedProjection(c *conn, key events.ThreadKey, thread int64) (p projection
 	return p, err
 }
 
-// remove deletes all rows of a thread. An empty row of no thread behind all events keeps
+// remove deletes all rows of a thread; a trigger those of its artifacts. An empty row of no thread behind all events keeps
 // their positions from being used again, see the table's comment, and tells other processes
 // that a thread has gone.
 func (tx *transaction) remove(state *threadState) (err error) {

@@ -44,6 +44,58 @@ func (l *Log) projected(ctx context.Context, read func(*conn) error) error {
 }
 
 func runsQuery(query events.RunQuery) (sql string, args []any) {
+	order := "run_id DESC"
+	if query.OldestFirst {
+		order = "run_id"
+	}
+	return runsListing(query).sql("SELECT "+runColumns+" FROM runs", order, query.Limit)
+}
+
+// Totals implements [events.Log]. Rows of runs that are not under way are summed up where
+// they are: they do not lag.
+func (l *Log) Totals(ctx context.Context, query events.RunQuery) (totals events.RunTotals, err error) {
+	still, going := runsListing(query), runsListing(query)
+	still.narrow("status <> ?", string(events.StatusRunning))
+	going.narrow("status = ?", string(events.StatusRunning))
+	err = l.projected(ctx, func(c *conn) error {
+		totals = events.RunTotals{}
+		sql, args := still.sql(sumOfRuns, "1", 1)
+		err := c.queryOnce(sql, args, func(row []driver.Value) (bool, error) {
+			totals = readTotals(row)
+			return false, nil
+		})
+		if err != nil {
+			return err
+		}
+		sql, args = going.sql("SELECT "+runColumns+" FROM runs", "run_id", math.MaxInt32)
+		under, err := summaries(c, sql, args)
+		for i := range under {
+			totals.Add(&under[i])
+		}
+		return err
+	})
+	return totals, err
+}
+
+// sumOfRuns adds up rows. One whose summary is no JSON is damaged, which whoever reads it
+// finds out.
+var sumOfRuns = "SELECT count(*), count(batch), CAST(total(" + ofSummary("$.usage.input_tokens") + ") + total(" + ofSummary("$.usage.output_tokens") +
+	") AS INTEGER), total(" + ofSummary("$.cost_usd") + "), count(*) - count(" + ofSummary("$.cost_usd") + ") FROM runs"
+
+func ofSummary(path string) string {
+	return "CASE WHEN json_valid(CAST(summary AS TEXT)) THEN json_extract(CAST(summary AS TEXT), '" + path + "') END"
+}
+
+func readTotals(row []driver.Value) events.RunTotals {
+	number := func(i int) int64 {
+		n, _ := row[i].(int64)
+		return n
+	}
+	usd, _ := row[3].(float64)
+	return events.RunTotals{Runs: int(number(0)), Rows: int(number(1)), Tokens: number(2), CostUSD: usd, Unpriced: int(number(4))}
+}
+
+func runsListing(query events.RunQuery) *listing {
 	l := newListing(query.Tenant, query.Status, query.Search)
 	switch {
 	case query.Thread != "" && query.Tenant != "":
@@ -65,9 +117,8 @@ func runsQuery(query events.RunQuery) (sql string, args []any) {
 	if query.Threads {
 		l.narrow("NOT EXISTS (SELECT 1 FROM runs AS later WHERE later.thread_no = runs.thread_no AND later.run_id > runs.run_id)")
 	}
-	order := "run_id DESC"
-	if query.OldestFirst {
-		order = "run_id"
+	if query.MinCostUSD > 0 {
+		l.narrow(inSummary("json_extract(CAST(summary AS TEXT), '$.cost_usd') >= ?"), query.MinCostUSD)
 	}
 	if query.Batch != "" {
 		l.narrow("batch = ?", string(query.Batch))
@@ -78,7 +129,7 @@ func runsQuery(query events.RunQuery) (sql string, args []any) {
 	if query.After != "" {
 		l.narrow("run_id > ?", string(query.After))
 	}
-	return l.sql("SELECT "+runColumns+" FROM runs", order, query.Limit)
+	return l
 }
 
 // inSummary lets rows pass whose summary is no JSON: they are damaged, which whoever reads

@@ -156,6 +156,9 @@ func (tx *transaction) add(state *threadState, envs []events.Envelope, bodies []
 	}
 	for i, env := range envs {
 		tx.rows = append(tx.rows, state.no, int64(env.Seq), sums[i][:], bodies[i])
+		if err := tx.nameArtifacts(state.no, env.Data); err != nil {
+			return err
+		}
 		state.last, state.lastTime = chain{env.Seq, sums[i]}, env.Time
 		if err := tx.summarize(state, env); err != nil {
 			return err

@@ -4,9 +4,9 @@ package archtest
 // own. Examples and internal tools may import everything; cmd/internal holds the parts
 // of the program that are tested by themselves.
 var layers = []string{
-	"examples", "internal", "cmd", "cmd/internal", "steer", "web", "webhook", "batch/cases", "batch", "batch/internal/files", "runner", "facilitator", "specialists", "internal/handoff", "team", "internal/loop", "agent",
-	"llm/endpoint", "internal/sim", "llm", "thread", "conversation", "board", "document", "internal/quote", "prices", "events", "internal/chars",
-	"internal/filelock", "internal/outside", "internal/structschema",
+	"examples", "internal", "cmd", "cmd/internal", "steer", "web", "webhook", "otel", "batch/cases", "batch", "batch/internal/files", "runner", "toolbox", "toolbox/builtin", "mcpclient", "facilitator", "specialists", "internal/handoff", "team", "internal/loop", "internal/artifact", "agent",
+	"llm/endpoint", "internal/sim", "llm", "evidence", "thread", "conversation", "board", "document", "internal/quote", "prices", "events", "internal/chars",
+	"internal/filelock", "internal/outside", "internal/publicaddr", "internal/structschema",
 }
 
 // standardOnly are the packages that must outlive every dependency: a log that
@@ -24,7 +24,9 @@ var onlyImports = map[string][]string{
 	// more than the folds.
 	"web": {"conversation", "thread", "board", "document", "events"},
 	// Receivers are told what the log has, and nothing else.
-	"webhook": {"events"},
+	"webhook": {"events", "internal/publicaddr"},
+	// A trace is made of events, so that a log gives the same one whenever it is read.
+	"otel": {"events"},
 }
 
 // vendors are the dependencies that few may import, so that they can be
@@ -36,9 +38,16 @@ var vendors = []struct {
 }{
 	{"github.com/sashabaranov/go-openai", []string{"llm/openai"}, "no vendor's type stands above it"},
 	{"github.com/tidwall/gjson", []string{"llm"}, "what endpoints send is read in one place"},
-	{"modernc.org/sqlite", []string{"events/sqlite"}, "the log's other packages know no database"},
+	{"modernc.org/sqlite", []string{"events/sqlite", "toolbox/builtin"}, "the log's other packages know no database"},
 	{"github.com/pressly/goose", []string{"events/sqlite"}, "the log's other packages know no database"},
 	{"github.com/goccy/go-yaml", []string{"team"}, "team files are read in one place"},
+	{"github.com/expr-lang/expr", []string{"toolbox/builtin"}, "expressions are evaluated in one place"},
+	{"github.com/JohannesKaufmann/html-to-markdown", []string{"toolbox/builtin"}, "pages become text in one place"},
+	{"github.com/modelcontextprotocol/go-sdk", []string{"mcpclient"}, "the protocol is spoken in one place"},
+	{"github.com/klippa-app/go-pdfium", []string{"cmd/internal/extract"}, "documents are read in one place, which embedders do not link"},
+	{"github.com/tetratelabs/wazero", []string{"cmd/internal/extract"}, "documents are read in one place, which embedders do not link"},
+	{"github.com/xuri/excelize", []string{"cmd/internal/extract"}, "documents are read in one place, which embedders do not link"},
+	{"github.com/jackc/pgx", []string{"toolbox/builtin"}, "databases of others are queried in one place"},
 	{"github.com/spf13/cobra", []string{"cmd"}, "the command line belongs to cmd"},
 	{"github.com/spf13/pflag", []string{"cmd"}, "the command line belongs to cmd"},
 	{"charm.land", []string{"cmd"}, "the terminal belongs to cmd and its views"},
@@ -47,6 +56,7 @@ var vendors = []struct {
 	{"github.com/gorilla/websocket", []string{"web"}, "HTTP is served in one place"},
 	{"github.com/danielgtaylor/huma", []string{"web"}, "HTTP is served in one place"},
 	{"github.com/prometheus/client_golang", []string{"web", "webhook"}, "metrics are for those who serve"},
+	{"go.opentelemetry.io", []string{"otel"}, "traces and metrics are exported in one place"},
 	{"github.com/evanw/esbuild", []string{"internal"}, "the page is built before, not by, the program"},
 	{"github.com/stretchr/testify", []string{"events/eventstest", "llm/llmtest", "llm/wire/wiretest", "internal"}, "it belongs to tests"},
 	{"pgregory.net/rapid", []string{"events/eventstest", "internal"}, "it belongs to tests"},

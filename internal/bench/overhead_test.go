@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -57,7 +58,10 @@ func serve(encoded string) {
 		panic(err)
 	}
 	fmt.Println(listener.Addr())
-	server := &http.Server{Handler: sim.NewServer(options)} //nolint:gosec // talks to its parent alone
+	mux := http.NewServeMux()
+	mux.Handle("/", sim.NewServer(options))
+	mux.HandleFunc("/otlp/", func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
+	server := &http.Server{Handler: mux} //nolint:gosec // talks to its parent alone
 	go func() {
 		_, _ = bufio.NewReader(os.Stdin).ReadString(0) // ends with the parent
 		_ = server.Close()
@@ -98,8 +102,13 @@ func (m models) Resolve(...string) (llm.Route, error) {
 
 func newRunner(tb testing.TB, baseURL string, log events.Log) *runner.Runner {
 	tb.Helper()
+	return newHookedRunner(tb, baseURL, log, runner.Hooks{})
+}
+
+func newHookedRunner(tb testing.TB, baseURL string, log events.Log, hooks runner.Hooks) *runner.Runner {
+	tb.Helper()
 	r, err := runner.New(runner.Config{
-		Log:    log,
+		Log: log, Hooks: hooks,
 		Models: models{&llm.Endpoint{Name: "sim", Simulated: true, Client: openai.New(openai.Config{Config: wire.Config{Provider: "sim", BaseURL: baseURL, APIKey: "key"}})}},
 	})
 	require.NoError(tb, err)

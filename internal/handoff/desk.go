@@ -92,7 +92,7 @@ func (d *Desk) HandOver(tx *thread.Tx, actor thread.ActorID, h conversation.Hand
 // hands it over, and the user is shown nothing.
 func (d *Desk) Route(tx *thread.Tx, agent events.AgentID, h conversation.Handoff) *conversation.RejectedError {
 	h.Source, h.Target = events.RouterID, agent
-	p := conversation.Policy{Targets: []conversation.Target{{Agent: agent}}, Available: d.away}
+	p := conversation.Policy{Targets: []conversation.Target{{Agent: agent, AllMayAnswer: d.Team.Handoff.AllMayAnswer(agent)}}, Available: d.away}
 	for _, fact := range conversation.Request(&tx.Run.Thread().Handoffs, p, d.sanitized(tx.Run, h)) {
 		d.emit(tx, "", "", fact)
 		if rejected, ok := fact.(events.HandoffRejected); ok {
@@ -121,11 +121,40 @@ func (d *Desk) emit(tx *thread.Tx, source events.AgentID, actor thread.ActorID, 
 		source, actor = session.Request.Target, thread.ActorID(session.ID)
 	}
 	tx.Emit(source, actor, fact)
-	if _, accepted := fact.(events.HandoffAccepted); accepted && d.Flow != nil {
+	accepted, ok := fact.(events.HandoffAccepted)
+	switch {
+	case !ok:
+	case accepted.AllMayAnswer: // the phase is that of who goes on answering
+		question := tx.Run.Started.Message
+		if tx.Run.Started.Synthetic {
+			question = tx.Run.Thread().Handoffs.Person().Request.Reason
+		}
+		ask(tx, question)
+	case d.Flow != nil:
 		if changed := d.Flow.Begin(&tx.Run.Thread().Handoffs); changed != nil {
 			tx.Emit(source, actor, *changed)
 		}
 	}
+}
+
+// Ask puts what the user says in the run to the person who answers beside the agents, if
+// there is one and that was not done. A run that no message began asks again what is open:
+// the listing of threads shows what their newest runs ask.
+func Ask(tx *thread.Tx) {
+	th := tx.Run.Thread()
+	beside, question := th.Beside(), tx.Run.Started.Message
+	if tx.Run.Started.Synthetic && beside != nil {
+		question = beside.Question
+	}
+	if th.Handoffs.Person() != nil && (beside == nil && !tx.Run.Started.Synthetic || beside != nil && beside.Run != tx.Run) {
+		ask(tx, question)
+	}
+}
+
+// ask puts a question to the person who answers beside the agents.
+func ask(tx *thread.Tx, question string) {
+	th := tx.Run.Thread()
+	tx.Emit("", "", events.InputRequested{InputID: th.NextInput(), For: events.InputHuman, Question: question, HandoffID: th.Handoffs.Person().ID})
 }
 
 // allowed says which handoffs the phases of the conversation rule out.
@@ -192,15 +221,17 @@ func (d *Desk) next(tx *thread.Tx) {
 	}
 }
 
-// Leave ends the active session at the wish of by. The
+// Leave ends a session at the wish of by: see [conversation.Exit]. The
 // error is a [*conversation.RejectedError] where by may not leave, and
 // [conversation.ErrNoHandoff] where there is nothing to leave.
-func (d *Desk) Leave(tx *thread.Tx, by conversation.Caller) error {
-	fact, err := conversation.Exit(&tx.Run.Thread().Handoffs, by)
+func (d *Desk) Leave(tx *thread.Tx, id events.HandoffID, by conversation.Caller) error {
+	state := &tx.Run.Thread().Handoffs
+	person := state.Person()
+	fact, err := conversation.Exit(state, id, by)
 	if fact != nil {
 		tx.Emit("", "", fact)
 	}
-	if err != nil {
+	if err != nil || person != nil && state.Person() == nil {
 		return err
 	}
 	return d.GiveBack(tx, events.CompletionCancelled, left, nil)

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/convene-run/convene/agent"
 	"github.com/convene-run/convene/events"
@@ -11,9 +12,11 @@ import (
 
 // finish records a result. What is cut off was not shown.
 func (l *Loop) finish(tx *thread.Tx, in agent.Invocation, result agent.Result) {
+	sources := sourcesOf(result)
+	result.Text = tellChanged(tx.Run, in, result.Text)
 	if len(result.Parts) > 0 {
 		text, parts := l.partsOf(tx, result)
-		l.emitDone(tx, in, events.ToolCallDone{Result: text, Parts: parts, Failed: result.Failed})
+		l.emitDone(tx, in, events.ToolCallDone{Result: text, Parts: parts, Failed: result.Failed, Sources: sources})
 		return
 	}
 	text, sent := Bound(tx, l.Spec.ID, l.ID, result.Text, l.Spec.MaxResultChars)
@@ -23,7 +26,31 @@ func (l *Loop) finish(tx *thread.Tx, in agent.Invocation, result agent.Result) {
 			shown = append(shown, s.Entry)
 		}
 	}
-	l.emitDone(tx, in, events.ToolCallDone{Result: text, Failed: result.Failed, ShownEntries: shown})
+	l.emitDone(tx, in, events.ToolCallDone{Result: text, Failed: result.Failed, ShownEntries: shown, Sources: sources})
+}
+
+// Bounds of what a tool says that its result was taken from.
+const (
+	maxSources     = 32   // more than a model quotes from one result
+	maxSourceChars = 2000 // as long as addresses of pages are
+)
+
+// sourcesOf are the sources of a result as the log has them: each names something, in
+// words of bounded length.
+func sourcesOf(result agent.Result) (sources []events.Source) {
+	for _, s := range result.Sources {
+		s.URL, s.File, s.Artifact, s.Tool = named(s.URL), named(s.File), events.ArtifactID(named(string(s.Artifact))), named(s.Tool)
+		s.Page, s.Title = max(s.Page, 0), word(s.Title)
+		if s.URL+s.File+string(s.Artifact)+s.Tool != "" && len(sources) < maxSources {
+			sources = append(sources, s)
+		}
+	}
+	return sources
+}
+
+// named makes a name one valid line.
+func named(s string) string {
+	return chars.Clip(strings.Join(strings.Fields(strings.ToValidUTF8(s, "")), " "), maxSourceChars)
 }
 
 // emitDone records the result of the call.

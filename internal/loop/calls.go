@@ -43,10 +43,11 @@ func (l *Loop) advance(tx *thread.Tx, a advancing) []pending {
 			continue
 		}
 		in := agent.Invocation{
-			Agent: l.Spec.ID, Dispatch: l.ID.Dispatch(), Tool: tc.Name,
+			Agent: l.Spec.ID, Dispatch: l.ID.Dispatch(), Tool: tc.Name, Time: tx.Now,
 			Ref: events.CallRef{
 				ModelCall: a.id, Index: i, CallID: tc.ID, Arguments: tc.Arguments, Extra: tc.Extra, Early: a.early,
 			},
+			MaxResultChars: l.Spec.MaxResultChars, Artifacts: l.artifacts(tx),
 		}
 		tool, err := l.check(tx, a, i, tc)
 		if err != nil && (call == nil || !call.Started) {
@@ -73,6 +74,11 @@ func (l *Loop) advance(tx *thread.Tx, a advancing) []pending {
 				start = append(start, p)
 			}
 		case agent.External:
+			var may standing
+			if in, may = l.leave(tx, tool, handler, call, in); may != granted {
+				waits = waits || may == asked
+				continue
+			}
 			run := func(ctx context.Context) error { return l.external(ctx, handler, in) }
 			if p, open := l.openSlow(tx, handler.Effect, call, in, run); open {
 				start = append(start, p)

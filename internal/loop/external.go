@@ -41,9 +41,9 @@ func (l *Loop) consult(ctx context.Context, handler Consult, in agent.Invocation
 		return agent.Result{Text: text}, err
 	})
 	if errors.Is(out.Err, ErrSuspended) || suspended(ctx) {
-		return ErrSuspended
+		return Suspension(out.Err)
 	}
-	return l.Journal.Do(func(tx *thread.Tx) { l.record(tx, in, events.EffectIdempotent, out) })
+	return l.Journal.Do(func(tx *thread.Tx) { l.record(tx, in, events.EffectIdempotent, out, nil) })
 }
 
 // external runs the call, within tool_timeout, and records its result. A call that a
@@ -53,12 +53,16 @@ func (l *Loop) external(ctx context.Context, handler agent.External, in agent.In
 	out := outside.Call(bounded, func(ctx context.Context) (agent.Result, error) { return handler.Call(ctx, in) })
 	end()
 	cut := out.Err != nil && suspended(ctx)
-	err := l.Journal.Do(func(tx *thread.Tx) {
+	kept, err := l.keep(context.WithoutCancel(ctx), in, &out.Value)
+	if err != nil {
+		return err
+	}
+	err = l.Journal.Do(func(tx *thread.Tx) {
 		if out.Left && !tx.Run.Status.Over() {
 			tx.Emit(l.Spec.ID, l.ID, LeftBehind(in.Tool))
 		}
 		if !cut {
-			l.record(tx, in, handler.Effect, out)
+			l.record(tx, in, handler.Effect, out, kept)
 		}
 	})
 	if err == nil && cut {
@@ -106,7 +110,7 @@ func (l *Loop) whileHeard(ctx context.Context, in agent.Invocation) (bounded con
 }
 
 // record records the result of a slow call, unless the turn is over without it.
-func (l *Loop) record(tx *thread.Tx, in agent.Invocation, effect events.Effect, out outside.Outcome[agent.Result]) {
+func (l *Loop) record(tx *thread.Tx, in agent.Invocation, effect events.Effect, out outside.Outcome[agent.Result], kept *keeping) {
 	turn := tx.Run.Conversation(l.ID).Turn()
 	if turn == nil || turn.ID != in.Ref.ModelCall || tx.Run.Cancelled {
 		return
@@ -115,6 +119,7 @@ func (l *Loop) record(tx *thread.Tx, in agent.Invocation, effect events.Effect, 
 	if call == nil || call.Done {
 		return
 	}
+	kept.tell(tx)
 	l.finish(tx, in, l.resultOf(tx, in, effect, out))
 }
 

@@ -28,9 +28,15 @@ type Loop struct {
 	// Dispatcher drives what dispatch tools open. An agent without such tools needs
 	// none.
 	Dispatcher Dispatcher
+	// Files keeps what results bring beside text. Defaults to nil: results are then cut, and
+	// files left out.
+	Files Files
 	// Work ends what the agent's tools have under way, before the agent itself must end:
 	// it is derived from the context of Drive. Defaults to that.
 	Work context.Context
+	// Decide is the decision on calls that wait for leave where no person is asked, nil where
+	// one is.
+	Decide *events.Approval
 	// Live shows what the agent is doing. It may be nil.
 	Live *agent.Live
 
@@ -68,7 +74,7 @@ func (l *Loop) Drive(ctx context.Context) error {
 			case WrapUp:
 				err = l.ask(ctx, req, true)
 			case AwaitInput:
-				err = ErrAwaitingInput
+				err = l.awaitInput(ctx)
 			}
 		}
 		if err != nil {

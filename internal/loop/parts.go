@@ -12,8 +12,7 @@ import (
 	"github.com/convene-run/convene/thread"
 )
 
-// Bounds of a result in parts. The log keeps its images, and every later request of the
-// agent carries them again.
+// Bounds of a result in parts. Every later request of the agent carries its images again.
 const (
 	// maxResultParts is more than any page or screen is shown in.
 	maxResultParts = 32
@@ -78,6 +77,10 @@ func carried(p events.Part, room int) events.Part {
 		p.Text, p.Bytes = "", nil
 		return p
 	case events.PartImage:
+		if len(p.Bytes) == 0 && p.SHA256 != "" { // it is kept, and was looked at then
+			p.Text = ""
+			return p
+		}
 		p.Text, p.SizeBytes = "", int64(len(p.Bytes))
 		is := http.DetectContentType(p.Bytes)
 		if p.MediaType == "" {

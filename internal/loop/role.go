@@ -38,11 +38,16 @@ type Spec struct {
 	MaxToolCalls int
 	// MaxResultChars bounds the result of one tool call.
 	MaxResultChars int
+	// MaxArtifactBytes bounds the artifacts of the run together; 0 is no bound.
+	MaxArtifactBytes int64
 	// MaxReplyChars bounds one reply of the model.
 	MaxReplyChars int
 	// ToolTimeout bounds the time that a call of an external tool may take without
 	// progress; 0 is no bound.
 	ToolTimeout time.Duration
+	// Asks reports whether a call of an external tool with that effect waits for a person's
+	// leave. nil is that none does.
+	Asks func(tool, arguments string, effect events.Effect) bool
 }
 
 // Role is what sets one kind of agent apart. All of its methods but Opening are
@@ -155,6 +160,15 @@ var ErrSuspended = errors.New("the run is suspended")
 
 // ErrAwaitingInput is the [ErrSuspended] of an agent that waits for a person.
 var ErrAwaitingInput = fmt.Errorf("%w: it waits for input", ErrSuspended)
+
+// Suspension gives the [ErrSuspended] that an error of several agents is: [ErrAwaitingInput]
+// where one of them waits for a person.
+func Suspension(err error) error {
+	if errors.Is(err, ErrAwaitingInput) {
+		return ErrAwaitingInput
+	}
+	return ErrSuspended
+}
 
 // ErrCancelled ends the agents of a cancelled run.
 var ErrCancelled = errors.New("the run was cancelled")

@@ -99,13 +99,9 @@ func NewToolset(tools []agent.Tool) (*Toolset, error) {
 		if err := offerable(tool); err != nil {
 			return nil, err
 		}
-		var schema jsonschema.Schema
-		if err := json.Unmarshal(tool.Parameters, &schema); err != nil {
-			return nil, fmt.Errorf("tool %s: parameters: %w", tool.Name, err)
-		}
-		resolved, err := schema.Resolve(nil)
+		resolved, err := resolve(tool.Tool)
 		if err != nil {
-			return nil, fmt.Errorf("tool %s: parameters: %w", tool.Name, err)
+			return nil, err
 		}
 		if _, twice := set.tools[tool.Name]; twice {
 			return nil, fmt.Errorf("tool %s: a second tool of this name; rename one of them", tool.Name)
@@ -166,6 +162,66 @@ func (s *Toolset) check(call events.ToolCall) (compiled, error) {
 	return tool, nil
 }
 
+// External gives a tool that reaches outside, for a call of it by another tool. The error is
+// for the model: there is no such tool, or the arguments do not fit its schema.
+func (s *Toolset) External(name, arguments string) (agent.External, error) {
+	tool, err := s.check(events.ToolCall{Name: name, Arguments: arguments})
+	if err != nil {
+		return agent.External{}, err
+	}
+	external, ok := tool.Handler.(agent.External)
+	if !ok {
+		return agent.External{}, fmt.Errorf("%s cannot be called from another tool", name)
+	}
+	return external, nil
+}
+
+// WorstEffect says what repeating a call would do at worst: of any tool here, or of the given
+// effect.
+func (s *Toolset) WorstEffect(worst events.Effect) events.Effect {
+	for _, tool := range s.tools {
+		external, _ := tool.Handler.(agent.External)
+		switch {
+		case !repeatable(external.Effect):
+			return events.EffectEffectful
+		case external.Effect == events.EffectIdempotent && worst == events.EffectPure:
+			worst = events.EffectIdempotent
+		}
+	}
+	return worst
+}
+
+// resolve compiles the schema of a tool.
+func resolve(tool llm.Tool) (*jsonschema.Resolved, error) {
+	var schema jsonschema.Schema
+	if err := json.Unmarshal(tool.Parameters, &schema); err != nil {
+		return nil, fmt.Errorf("tool %s: parameters: %w", tool.Name, err)
+	}
+	resolved, err := schema.Resolve(nil)
+	if err != nil {
+		return nil, fmt.Errorf("tool %s: parameters: %w", tool.Name, err)
+	}
+	return resolved, nil
+}
+
+// CheckArguments says what is wrong with arguments of a tool.
+func CheckArguments(tool llm.Tool, arguments string) error {
+	schema, err := resolve(tool)
+	if err != nil {
+		return err
+	}
+	return compiled{schema: schema}.takes(arguments)
+}
+
+// takes says what is wrong with arguments of the tool.
+func (c compiled) takes(arguments string) error {
+	var args any
+	if err := json.Unmarshal(argumentsOf(arguments), &args); err != nil {
+		return err
+	}
+	return c.schema.Validate(args)
+}
+
 // slow reports whether the call is one that may run while its turn still streams: it
 // reaches outside the decision, and its arguments are right.
 func (s *Toolset) slow(call events.ToolCall) bool {
@@ -189,4 +245,10 @@ func argumentsOf(text string) []byte {
 		return []byte("{}")
 	}
 	return []byte(text)
+}
+
+// has reports whether there is a tool of that name.
+func (s *Toolset) has(name string) bool {
+	_, there := s.tools[name]
+	return there
 }

@@ -114,6 +114,7 @@ var errNoCompletion = errors.New("the stream ended without a completion")
 // stream reads the reply, and once more a smaller one if it does not end. The error is nil
 // exactly if the turn is done; it tells what was tried.
 func (l *Loop) stream(ctx context.Context, req llm.Request, t *turn) error {
+	req = l.withImages(ctx, req)
 	err := l.read(ctx, req, t)
 	if t.done != nil || t.started || !endless(err) {
 		return err
@@ -193,7 +194,7 @@ func (l *Loop) startEarly(ctx context.Context, t *turn) error {
 	if t.wrapUp {
 		return nil
 	}
-	if !l.Spec.Tools.slow(t.calls[len(t.calls)-1]) || slices.ContainsFunc(t.calls, l.Spec.Tools.last) {
+	if !l.Spec.Tools.slow(t.calls[len(t.calls)-1]) || slices.ContainsFunc(t.calls, l.Spec.holdsBack) {
 		return nil
 	}
 	var start []pending

@@ -113,7 +113,8 @@ func (s *session) asked() string {
 	if s.wants != "" && !resumes.MatchString(s.wants) {
 		return s.wants
 	}
-	return strings.TrimPrefix(s.brief, "The user writes: ")
+	asked, _, _ := strings.Cut(s.brief, "\n") // what is behind it was said before
+	return strings.TrimPrefix(strings.TrimPrefix(asked, "> "), "The user writes: ")
 }
 
 // topic is what the talk is about.

@@ -19,8 +19,8 @@ type entryPlan struct {
 	content string
 }
 
-// specialize plays the next step of a specialist: read the tasks, write, complete,
-// sum up.
+// specialize plays the next step of a specialist: read the tasks, look things up, write,
+// complete, sum up.
 func (p *part) specialize() {
 	ids := parseAssigned(p.request)
 	if p.needs(toolReadTasks, 0) && len(ids) > 0 {
@@ -30,6 +30,9 @@ func (p *part) specialize() {
 			args[name] = ids
 		}
 		p.call(toolReadTasks, args)
+		return
+	}
+	if p.lookUp() {
 		return
 	}
 	mine := p.assigned(ids)
@@ -80,6 +83,10 @@ func (p *part) assigned(ids []int) []task {
 // entryPlans gives the entries for the tasks that are not done: one a task, or one a
 // day where the task covers several and the layout has days.
 func (p *part) entryPlans(mine []task) []entryPlan {
+	behind := ""
+	if found := p.lookedUp(); found != "" {
+		behind = "\n\n" + found
+	}
 	hasDays := p.schema(toolWriteSection).Properties["day"] != nil
 	var plans []entryPlan
 	for _, t := range mine {
@@ -92,7 +99,7 @@ func (p *part) entryPlans(mine []task) []entryPlan {
 		}
 		angle, _ := world.Task(t.text)
 		for _, day := range days {
-			plans = append(plans, entryPlan{task: t, day: day, slot: angle.Slot, content: p.entryText(t, day)})
+			plans = append(plans, entryPlan{task: t, day: day, slot: angle.Slot, content: p.entryText(t, day) + behind})
 		}
 	}
 	return plans

@@ -12,8 +12,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/evanw/esbuild/pkg/api"
@@ -40,23 +43,24 @@ func build(web, out string) error {
 		return fmt.Errorf("%w: run `npm ci` in web first", err)
 	}
 	src, dist := filepath.Join(web, "src"), filepath.Join(out, "dist")
-	if err := clear(dist); err != nil {
+	script := filepath.Join(src, "app.tsx")
+	index, err := os.ReadFile(filepath.Join(src, "index.html"))
+	if err != nil {
 		return err
 	}
-	script := filepath.Join(src, "app.tsx")
-	parts, err := run(split(script, dist))
-	if err != nil {
+	if err := parts(split(script, dist), index, dist); err != nil {
 		return err
 	}
 	// file.js is all of it in one, for a page that is one file.
 	whole := bundle(script, filepath.Join(dist, "file.js"), api.ES2022)
+	whole.Plugins = []api.Plugin{alone("highlight")}
 	style := bundle(filepath.Join(src, "app.css"), filepath.Join(dist, "app.css"), api.ES2022)
 	style.Format = api.FormatDefault
 	fold := bundle(filepath.Join(src, "canonical.ts"), filepath.Join(out, "testdata", "fold.js"), api.ES2020)
 	fold.GlobalName = "fold"
 	fold.MinifySyntax, fold.MinifyWhitespace, fold.MinifyIdentifiers = false, false, false
 	for _, options := range []api.BuildOptions{whole, style, fold} {
-		if _, err := run(options); err != nil {
+		if err := failure(api.Build(options).Errors); err != nil {
 			return err
 		}
 	}
@@ -64,40 +68,53 @@ func build(web, out string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(dist, "icon.svg"), icon, 0o644); err != nil {
-		return err
-	}
-	return index(filepath.Join(src, "index.html"), dist, parts)
+	return os.WriteFile(filepath.Join(dist, "icon.svg"), icon, 0o644)
 }
 
-// clear removes what was built before: the names of parts change with what they contain.
-func clear(dist string) error {
-	old, err := filepath.Glob(filepath.Join(dist, "*.js"))
-	if err != nil {
+// parts writes a script in parts, and the page, which asks at once for the script and for what
+// it cannot begin without. The names by which parts ask for each other stand for what they
+// contain. The files keep their names; parts.json tells which is which.
+func parts(options api.BuildOptions, index []byte, dist string) error {
+	result := api.Build(options)
+	if err := failure(result.Errors); err != nil {
 		return err
 	}
-	for _, path := range old {
-		if err := os.Remove(path); err != nil {
+	var about metafile
+	if err := json.Unmarshal([]byte(result.Metafile), &about); err != nil {
+		return err
+	}
+	files := map[string]string{}
+	for _, output := range result.OutputFiles {
+		asked := filepath.Base(output.Path)
+		name := hashed.ReplaceAllString(asked, ".js")
+		if slices.Contains(slices.Collect(maps.Values(files)), name) {
+			return fmt.Errorf("two parts are called %s: give them names of their own", name)
+		}
+		if name != asked {
+			files[asked] = name
+		}
+		if err := os.WriteFile(filepath.Join(dist, name), output.Contents, 0o644); err != nil {
 			return err
 		}
 	}
-	return nil
-}
-
-// index writes the page, which asks at once for the script and for what that imports.
-func index(template, dist string, parts metafile) error {
-	body, err := os.ReadFile(template)
-	if err != nil {
-		return err
-	}
 	var tags strings.Builder
-	for _, part := range parts.begin("app.js") {
+	for _, part := range about.begin("app.js") {
 		fmt.Fprintf(&tags, "<link rel=\"modulepreload\" href=\"/%s\">\n", part)
 	}
 	tags.WriteString(`<script type="module" src="/app.js"></script>`)
-	body = bytes.Replace(body, []byte("<!-- script -->"), []byte(tags.String()), 1)
-	return os.WriteFile(filepath.Join(dist, "index.html"), body, 0o644)
+	index = bytes.Replace(index, []byte("<!-- script -->"), []byte(tags.String()), 1)
+	if err := os.WriteFile(filepath.Join(dist, "index.html"), index, 0o644); err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(files, "", "\t")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dist, "parts.json"), append(text, '\n'), 0o644)
 }
+
+// hashed is the end of a name that stands for contents.
+var hashed = regexp.MustCompile(`-[A-Z0-9]{8}\.js$`)
 
 // metafile is what the bundler tells of its outputs.
 type metafile struct {
@@ -135,22 +152,39 @@ func bundle(entry, outfile string, target api.Target) api.BuildOptions {
 	}
 }
 
+// alone bundles a module by itself before what loads it: what its libraries need of the
+// bundler would become a part that all others load, too.
+func alone(name string) api.Plugin {
+	return api.Plugin{Name: "alone", Setup: func(build api.PluginBuild) {
+		build.OnLoad(api.OnLoadOptions{Filter: "/" + name + `\.ts$`}, func(args api.OnLoadArgs) (api.OnLoadResult, error) {
+			options := bundle(args.Path, "", api.ES2022)
+			options.Format, options.Write = api.FormatESModule, false
+			result := api.Build(options)
+			if err := failure(result.Errors); err != nil {
+				return api.OnLoadResult{}, err
+			}
+			contents := string(result.OutputFiles[0].Contents)
+			return api.OnLoadResult{Contents: &contents, Loader: api.LoaderJS}, nil
+		})
+	}}
+}
+
 // split builds a script in parts, each loaded when it is needed.
 func split(entry, dir string) api.BuildOptions {
 	options := bundle(entry, "", api.ES2022)
-	options.Outdir, options.Format, options.Splitting, options.Metafile = dir, api.FormatESModule, true, true
+	options.Outdir, options.Format, options.Splitting, options.Metafile, options.Write = dir, api.FormatESModule, true, true, false
 	options.ChunkNames = "[name]-[hash]"
+	options.Plugins = []api.Plugin{alone("highlight")}
 	return options
 }
 
-func run(options api.BuildOptions) (metafile, error) {
-	var parts metafile
-	result := api.Build(options)
-	if len(result.Errors) > 0 {
-		return parts, errors.New(result.Errors[0].Text)
+// failure is what the bundler says against a source.
+func failure(said []api.Message) error {
+	switch {
+	case len(said) == 0:
+		return nil
+	case strings.HasPrefix(said[0].Text, "Could not resolve"):
+		return fmt.Errorf("%s: does `npm ci` in web bring it?", said[0].Text)
 	}
-	if options.Metafile {
-		return parts, json.Unmarshal([]byte(result.Metafile), &parts)
-	}
-	return parts, nil
+	return errors.New(said[0].Text)
 }

@@ -3,7 +3,7 @@
 
 import { computed, type ReadonlySignal, signal } from "@preact/signals";
 
-export type Place = "runs" | "run" | "threads" | "thread" | "batches" | "batch";
+export type Place = "runs" | "run" | "threads" | "thread" | "batches" | "batch" | "compare";
 
 export interface Address {
   place: Place;
@@ -15,6 +15,8 @@ export interface Address {
 // ones are the places of one item, by the list that has it.
 export const ones = { runs: "run", threads: "thread", batches: "batch" } as const;
 
+const paths: Record<Place, string> = { runs: "/", run: "/runs/", threads: "/threads", thread: "/threads/", batches: "/batches", batch: "/batches/", compare: "/compare" };
+
 export const address = signal<Address>(parse(location.hash));
 
 window.addEventListener("hashchange", () => {
@@ -24,6 +26,7 @@ window.addEventListener("hashchange", () => {
 function parse(hash: string): Address {
   const [path, query] = hash.replace(/^#/, "").split("?", 2);
   const params = new Map(new URLSearchParams(query ?? ""));
+  if (path === paths.compare) return { place: "compare", id: "", params };
   const match = /^\/(runs|threads|batches)(?:\/([^/]+))?$/.exec(path);
   const list = (match?.[1] ?? "runs") as keyof typeof ones;
   try {
@@ -33,8 +36,6 @@ function parse(hash: string): Address {
     return { place: list, id: "", params }; // a mangled link leads to the list
   }
 }
-
-const paths: Record<Place, string> = { runs: "/", run: "/runs/", threads: "/threads", thread: "/threads/", batches: "/batches", batch: "/batches/" };
 
 function write(a: Address): string {
   const query = new URLSearchParams([...a.params].filter(([, value]) => value !== "")).toString();

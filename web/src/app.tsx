@@ -25,6 +25,8 @@ interface Shown {
 
 const shown = signal<Shown | null>(null);
 const problem = signal("");
+// comparing shows two runs, once its script has been loaded.
+const comparing = signal<ComponentType | null>(null);
 
 // Kind is a kind of thing that the page shows one of.
 interface Kind {
@@ -59,6 +61,9 @@ function open(place: Place, id: string): void {
   problem.value = "";
   shown.value = null;
   const mine = ++opening;
+  if (place === "compare") {
+    views().then((all) => (comparing.value = all.ComparePage), (err: Error) => (problem.value = err.message));
+  }
   if (!isOne(place)) return;
   const found = embedded === null ? getJSON<Found>(onePath(place, id)) : null;
   Promise.all([found, views()]).then(
@@ -110,6 +115,7 @@ function there(): boolean {
   const { place } = address.value;
   if (place === "runs") return runsThere();
   if (place === "threads") return threads.items.value !== null || threads.trouble.value !== "";
+  if (place === "compare") return comparing.value !== null || problem.value !== "";
   if (place === "batches") return batches.items.value !== null || batches.trouble.value !== "";
   return problem.value !== "" || (shown.value?.view.changed.value ?? 0) > 0;
 }
@@ -164,6 +170,10 @@ function Content() {
     return <Page key={open.view.id} view={open.view} file={embedded !== null} />;
   }
   if (kind) return <main id="main" tabIndex={-1} class="message"><p>Loading …</p></main>;
+  if (place === "compare") {
+    const Page = comparing.value;
+    return Page ? <Page /> : <main id="main" tabIndex={-1} class="message"><p>{problem.value || "Loading …"}</p></main>;
+  }
   return place === "batches" ? <BatchesPage /> : place === "threads" ? <ThreadsPage /> : <RunsPage />;
 }
 

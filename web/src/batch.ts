@@ -92,7 +92,7 @@ export class Batch {
       Object.assign(s, { tenant_id: env.tenant_id, batch_id: env.thread_id, started_at: env.time, cost_usd: 0 });
     }
     Object.assign(s, {
-      input: data.input, output: data.output, team: data.team, models: data.models ?? undefined, solo: data.solo, simulated: data.simulated,
+      input: data.input, output: data.output, command: data.command, folder: data.folder, team: data.team, models: data.models ?? undefined, solo: data.solo, simulated: data.simulated,
       rows: data.rows, status: "running", reason: undefined,
       // What is of the call before, and not of the whole batch.
       running: 0, elapsed_ms: 0, rows_per_second: 0, left_ms: undefined, slowest: undefined, limiters: undefined, outages: undefined, held: undefined,

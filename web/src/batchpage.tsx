@@ -1,14 +1,17 @@
 // One batch, live or looked back on: how far it is, what it does now, why rows failed,
 // how it went over time, and its rows.
 
+import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { runLink, setParams } from "./address";
+import { onePath } from "./ahead";
+import { postJSON } from "./api";
 import type { Batch } from "./batch";
-import type { BatchView } from "./batchview";
+import type { BatchView, Held } from "./batchview";
 import { ChartPane } from "./chartpane";
 import { tick } from "./clock";
 import type { BatchCause, BatchLimiter, BatchRowUnderWay, BatchSummary } from "./events";
-import { count, duration, exact, line, money, plural, rate, status, tokens } from "./format";
+import { count, duration, exact, line, money, plural, rate, rowName, status, tokens } from "./format";
 import { batchName, ConnectionNotice, Parts, rowsDone, StatusMark } from "./parts";
 import { Rows } from "./rowspane";
 import { Scrubber } from "./scrubber";
@@ -82,9 +85,63 @@ function Head({ view, batch }: { view: BatchView; batch: Batch }) {
         {s.status === "running" && view.held.value?.held_by && <span title={view.held.value.held_since && "since " + exact(view.held.value.held_since)}>held by {line(view.held.value.held_by, 60)}</span>}
         {s.simulated && <em class="simulated" title="No real model was called: the answers are made up by the simulation">simulated model</em>}
       </div>
+      <Actions view={view} />
       <ConnectionNotice view={view}><Notice view={view} batch={batch} /></ConnectionNotice>
     </section>
   );
+}
+
+const busy = signal("");
+// refused is what the server said against the last action, of the batch that it was for.
+const refused = signal<{ batch: string; why: string } | null>(null);
+
+async function act(name: string, view: BatchView): Promise<void> {
+  if (busy.peek()) return; // what costs money happens once
+  busy.value = name;
+  refused.value = null;
+  try {
+    view.held.value = await postJSON<Held>(onePath("batch", view.id) + "/" + name, {});
+  } catch (err) {
+    refused.value = { batch: view.id, why: (err as Error).message };
+  } finally {
+    busy.value = "";
+  }
+}
+
+// Actions stop a batch, and continue it: here if the process that has its files serves this
+// page, else by its command.
+function Actions({ view }: { view: BatchView }) {
+  view.watch();
+  const s = view.head.summary;
+  const going = view.running() && !view.interrupted();
+  const left = !going && s.status !== "cancelled" && (s.rows === 0 || s.done < s.rows);
+  const bad = s.failed + s.degraded;
+  const command = continuing(s, !left && bad > 0);
+  const button = (name: string, word: string, title: string) => (
+    <button type="button" disabled={busy.value !== ""} title={title} onClick={() => void act(name, view)}>{word}</button>
+  );
+  if (going && s.reason) return null; // it stops already
+  return (
+    <div class="actions">
+      {going && button("stop", "Stop", "Park the batch once the model calls of its rows have ended: it can be continued")}
+      {left && button("resume", "Resume", "Continue with the rows that are left")}
+      {!going && !left && bad > 0 && button("retry", `Retry ${plural(bad, "row")}`, "Run the failed and degraded rows again, each from where it ended")}
+      {!going && (left || bad > 0) && command && (
+        <span class="command">
+          <code title={command + (s.folder ? `\nin ${s.folder}` : "")}>{line(command, 300)}</code>
+          <button type="button" class="plain" onClick={() => void navigator.clipboard?.writeText(command)}>Copy the command</button>
+        </span>
+      )}
+      {refused.value?.batch === view.id && <p class="trouble" role="alert">{refused.value.why}</p>}
+    </div>
+  );
+}
+
+// continuing is the command line that continues a batch, or has its failed and degraded
+// rows run again.
+function continuing(s: BatchSummary, retry: boolean): string {
+  if (!s.command || !retry) return s.command ?? "";
+  return s.command + (s.failed ? " --retry-failed" : "") + (s.degraded ? " --retry-degraded" : "");
 }
 
 // Cost is what was spent, what all rows will cost at this rate, and the bound.
@@ -114,7 +171,7 @@ function Notice({ view, batch }: { view: BatchView; batch: Batch }) {
   if (s.status === "failed") return <p class="notice failure">Failed. {reason} {batch.ended?.left ? again : ""}</p>;
   if (s.status === "running" && s.outages?.length) return <p class="notice person">{s.outages.map((o) => `${plural(o.rows, "row waits", "rows wait")} for ${line(o.message, 300)}.`).join(" ")}{s.held ? ` ${plural(s.held, "row is", "rows are")} not begun before.` : ""}</p>;
   if (s.status === "running" && reason) return <p class="notice person">No more rows are started. {reason} Those in progress will finish.</p>;
-  if (s.status === "degraded") return <p class="notice person">{reason} {bad(s)} The same command with --retry-failed retries them.</p>;
+  if (s.status === "degraded") return <p class="notice person">{reason} {bad(s)} The same command with --retry-failed retries {s.failed + s.degraded === 1 ? "it" : "them"}.</p>;
   return <p class="notice" hidden />;
 }
 
@@ -147,7 +204,7 @@ function UnderWay({ view, batch }: { view: BatchView; batch: Batch }) {
 function RowUnderWay({ row, since }: { row: BatchRowUnderWay; since: number }) {
   return (
     <li>
-      <a href={runLink(row.run_id)}>{line(row.row_id, 60)}</a>
+      <a href={runLink(row.run_id)}>{rowName(row)}</a>
       <span class="num">{duration(row.elapsed_ms + since)}</span>
       <span class="doing" title={row.doing}>{line(row.doing ?? "", 160)}</span>
     </li>
@@ -177,7 +234,7 @@ function Cause({ cause }: { cause: BatchCause }) {
           {what}<span class="sr">: show such rows</span>
         </button>
       ) : <span class={"cause " + is.tone}>{what}</span>}
-      <span class="first">first {cause.run_id ? <a href={runLink(cause.run_id)}>{line(cause.row_id, 40)}</a> : line(cause.row_id, 40)}</span>
+      <span class="first">first {cause.run_id ? <a href={runLink(cause.run_id)}>{rowName(cause)}</a> : rowName(cause)}</span>
       <span class="why" title={line(cause.message, 2000)}>{line(cause.message, 300)}</span>
     </li>
   );

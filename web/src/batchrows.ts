@@ -4,11 +4,12 @@
 import { signal } from "@preact/signals";
 import { getJSON } from "./api";
 import type { RunSummary } from "./events";
-import { line } from "./format";
+import { line, rowName } from "./format";
 
 // Row is what the table shows of a row's run: a hundred thousand of them fit.
 export interface Row {
   run: string;
+  // row is what people call it.
   row: string;
   index: number;
   attempt: number;
@@ -142,7 +143,7 @@ export class BatchRows {
 
 function row(run: RunSummary): Row {
   return {
-    run: run.run_id, row: run.batch?.row_id ?? "", index: run.batch?.index ?? 0, attempt: run.batch?.attempt ?? 0, status: run.status,
+    run: run.run_id, row: run.batch ? rowName(run.batch) : "", index: run.batch?.index ?? 0, attempt: run.batch?.attempt ?? 0, status: run.status,
     request: line(run.request, 200), text: line(run.reason || plain(run.answer ?? ""), 200),
     started: Date.parse(run.started_at), updated: Date.parse(run.updated_at),
     tokens: run.usage.input_tokens + run.usage.output_tokens, cost: run.cost_usd, gone: false,

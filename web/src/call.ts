@@ -3,6 +3,7 @@
 
 import type { Envelope, ModelCalled, Reply, ToolCallDone } from "./events";
 import type { Run } from "./fold";
+import { type Offered, offeredTo } from "./offered";
 
 // Message is a part of the conversation that was sent.
 export interface Message {
@@ -16,8 +17,7 @@ export interface Message {
 
 // Sent is the conversation of an agent before a call: first what its earlier call had
 // been sent too, then what is new.
-export interface Sent {
-  instructions: string;
+export interface Sent extends Offered {
   repeated: Message[];
   // earlier is the call that had been sent the repeated part.
   earlier: string;
@@ -28,7 +28,8 @@ export interface Sent {
 export function sentFor(events: readonly Envelope[], run: Run, seq: number): Sent {
   const env = events[seq - 1];
   const dispatch = env?.dispatch_id ?? "";
-  const sent: Sent = { instructions: instructionsOf(run, env?.agent ?? ""), repeated: [], earlier: "", fresh: [] };
+  const sent: Sent = { ...offeredTo(run, env?.agent ?? "", dispatch), repeated: [], earlier: "", fresh: [] };
+  if (env?.type === "model_called" && env.data.purpose === "compact") sent.tools = [];
   sent.fresh.push({ role: "asked", of: "", text: run.byID.get(dispatch)?.start.message ?? run.started.prompt ?? run.started.message });
   for (let i = run.summary.first_seq; i < seq - 1; i++) {
     const before = events[i];
@@ -60,19 +61,6 @@ function take(sent: Sent, env: Envelope): void {
 
 function result(d: ToolCallDone): Message {
   return { role: "tool", of: d.tool, text: d.result, failed: d.failed };
-}
-
-interface AgentConfig {
-  id?: string;
-  prompt?: unknown;
-}
-
-// instructionsOf is the team's part of an agent's system prompt.
-function instructionsOf(run: Run, agent: string): string {
-  const team = (run.started.config as { team?: { facilitator?: AgentConfig; specialists?: AgentConfig[] } } | undefined)?.team;
-  const facilitator = run.started.agents?.[0]?.id === agent;
-  const card = facilitator ? team?.facilitator : Array.isArray(team?.specialists) ? team.specialists.find((s) => s?.id === agent) : undefined;
-  return typeof card?.prompt === "string" ? card.prompt : "";
 }
 
 // argumentsOf gives the arguments of a tool call by name; as they stand where they are no

@@ -7,6 +7,7 @@ import type { Run } from "./fold";
 import { count, line, money, plural, precise } from "./format";
 import { Markdown } from "./markdown";
 import { CopyButton } from "./markdownparts";
+import type { Tool } from "./offered";
 import { Tag } from "./provenance";
 import type { RunView } from "./run";
 
@@ -21,7 +22,8 @@ export function CallDetail({ view, run, seq, call }: { view: RunView; run: Run; 
       <Facts call={call} />
       {(call.retries ?? []).length > 0 && <Attempts retries={call.retries!} attempts={call.attempts} />}
       <h4>Sent <span class="num">{plural(messages, "message")}</span></h4>
-      {sent.instructions && <details><summary>Instructions from the team file</summary><Plain text={sent.instructions} /></details>}
+      {sent.system && <details><summary>System prompt, {plural(sent.system.length, "character")}</summary><Plain text={sent.system} /></details>}
+      {sent.tools.length > 0 && <Tools all={sent.tools} />}
       {sent.repeated.length > 0 && (
         <details>
           <summary>{plural(sent.repeated.length, "message")} that {sent.earlier} was sent too</summary>
@@ -61,6 +63,21 @@ function Attempts({ retries, attempts }: { retries: FailedAttempt[]; attempts: n
         <li key={i}>{a.status ? `HTTP ${a.status}` : a.error.replace(/_/g, " ")}{a.message ? `, ${line(a.message, 200)}` : ""}, after {precise(a.ran_ms)}{a.wait_ms ? `; waited ${precise(a.wait_ms)}` : ""}</li>
       ))}
     </ol>
+  );
+}
+
+// Tools are those that the model was offered: their names, and what they are on demand.
+function Tools({ all }: { all: Tool[] }) {
+  return (
+    <details class="tools">
+      <summary>Offered {plural(all.length, "tool")}: {line(all.map((tool) => tool.name).join(", "), 400)}</summary>
+      {all.map((tool, i) => (
+        <div key={i}>
+          <p><b>{line(tool.name, 60)}</b> {cut(tool.description)}</p>
+          <details><summary>Parameters</summary><Plain text={JSON.stringify(tool.parameters, null, 2) ?? "none"} /></details>
+        </div>
+      ))}
+    </details>
   );
 }
 

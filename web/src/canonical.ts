@@ -7,6 +7,7 @@ import { Thread, type Run } from "./fold";
 import type { Handoffs } from "./handoff";
 import type { Inbox } from "./inbox";
 import { lanesOf } from "./lanes";
+import { offeredTo } from "./offered";
 import { Talk } from "./talk";
 
 function runState(run: Run): unknown {
@@ -31,18 +32,20 @@ function runState(run: Run): unknown {
     entries: document.entries.map((entry) => ({
       id: entry.id, section: entry.section, slot: entry.slot, agent: entry.author, replaced_by: entry.replacedBy,
       trace: document.trace(entry.id).map((t) => [t.start, t.end, ...t.entries]),
+      footnotes: document.footnotes(entry.id).map((note) => `${note.entry} ${note.end} ${note.cited.found} ${note.cited.quote}`),
+      unsupported: document.unsupported(entry.id),
     })),
     dispatches: run.dispatches.map((d) => ({
       id: d.id, agent: d.start.agent, tasks: d.start.task_ids ?? [], outcome: d.finish?.status ?? "", progress: d.progress, started: d.started,
     })),
     answer: run.answer?.content ?? "", failure: run.failure?.message ?? "",
-    limits: run.limits.map((l) => l.limit), driven_ms: run.driven, summary_driven_ms: s.driven_ms ?? 0, cancel_requested: run.cancelRequested, cancelled: run.cancelled, outage: run.outage?.code ?? "",
+    limits: run.limits.map((l) => l.limit), driven_ms: run.driven, cancel_requested: run.cancelRequested, cancelled: run.cancelled, outage: run.outage?.code ?? "",
   };
 }
 
 function handoffState(handoffs: Handoffs): unknown {
   return {
-    active: handoffs.active?.id ?? "", routed: handoffs.routed ?? null, progress: handoffs.progress,
+    active: handoffs.active?.id ?? "", person: handoffs.person?.id ?? "", routed: handoffs.routed ?? null, progress: handoffs.progress,
     sessions: handoffs.sessions.map((s) => ({
       id: s.id, target: s.request.target_agent_id, status: s.status, started: s.started, ended: s.ended, result: s.result, artifacts: s.artifacts,
       state: s.state, step: s.step, steps: s.steps, metadata: s.metadata,
@@ -96,7 +99,7 @@ function after(log: string, fold: { apply(env: Envelope): void }, state: () => s
 function batchState(batch: Batch): unknown {
   const s = batch.summary;
   return {
-    ...s, input: s.input ?? "", output: s.output ?? "", models: s.models ?? [], solo: s.solo ?? false, simulated: s.simulated ?? false, reason: s.reason ?? "",
+    ...s, input: s.input ?? "", output: s.output ?? "", command: s.command ?? "", folder: s.folder ?? "", models: s.models ?? [], solo: s.solo ?? false, simulated: s.simulated ?? false, reason: s.reason ?? "",
     left_ms: s.left_ms ?? 0, projected_cost_usd: s.projected_cost_usd ?? 0, uncached_input_share: s.uncached_input_share ?? 0, causes: s.causes ?? [], slowest: s.slowest ?? [], limiters: s.limiters ?? [], outages: s.outages ?? [], held: s.held ?? 0,
   };
 }
@@ -109,6 +112,16 @@ function stable(value: unknown): string {
     return "{" + members.map(([name, member]) => JSON.stringify(name) + ":" + stable(member)).join(",") + "}";
   }
   return JSON.stringify(value);
+}
+
+// offers tells of each model call of a log what was sent beside the conversation.
+export function offers(log: string): string[] {
+  const thread = new Thread();
+  return log.split("\n").filter(Boolean).flatMap((line) => {
+    const env = JSON.parse(line) as Envelope;
+    thread.apply(env);
+    return env.type === "model_called" ? [stable(offeredTo(thread.run(env.run_id)!, env.agent ?? "", env.dispatch_id ?? ""))] : [];
+  });
 }
 
 // lanes gives the timeline of a log, for tests.

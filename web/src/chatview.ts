@@ -52,8 +52,9 @@ export class ChatView extends ThreadView {
 
   // asked are the requests for input that are open.
   asked(): Input[] {
-    const run = this.head.current;
-    return run && !over(run.summary.status) ? this.head.inbox.open(run.id) : [];
+    const { current: run, inbox, handoffs } = this.head;
+    const beside = inbox.beside(handoffs.person?.id);
+    return [...(beside ? [beside] : []), ...(run && !over(run.summary.status) ? inbox.open(run.id) : [])];
   }
 
   // said is what streams now, "" where nothing does or the log has it already.

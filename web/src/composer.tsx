@@ -19,7 +19,7 @@ export function Composer({ view }: { view: ChatView }) {
   const busy = run !== undefined && !over(run.summary.status);
   const desk = param("as") === "human";
   const input = chosen(view);
-  const human = view.asked().some((i) => i.asked.kind === "human");
+  const human = view.asked().some((i) => i.asked.kind === "human" && !i.asked.handoff_id);
   const send = (delivery?: "steer") => {
     const content = text.current!.value.trim();
     if (!content || (desk && !input)) return;

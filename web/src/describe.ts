@@ -20,8 +20,8 @@ const groupOf: Record<string, Group> = {
   agent_started: "agents", agent_message: "agents", agent_finished: "agents", facilitator_message: "agents", user_message: "agents",
   message_routed: "agents", handoff_requested: "agents", handoff_accepted: "agents", handoff_rejected: "trouble", handoff_exit_requested: "agents",
   handoff_returned: "agents", workflow_state_changed: "agents", handoff_resumed: "agents", input_requested: "agents", phase_changed: "agents",
-  transition_rolled_back: "trouble", permission_denied: "trouble",
-  model_called: "model", model_call_failed: "trouble", history_compacted: "model", tool_started: "tools", tool_call: "tools",
+  evidence_refused: "trouble", transition_rolled_back: "trouble", permission_denied: "trouble",
+  model_called: "model", model_call_failed: "trouble", history_compacted: "model", tool_started: "tools", tool_call: "tools", artifact_created: "tools",
   warning: "trouble", limit_reached: "trouble", error: "trouble", dispatch_refused: "trouble", outage_began: "trouble", outage_ended: "trouble",
 };
 
@@ -40,7 +40,7 @@ const named: Record<string, string> = {
   workflow_started: "run started", workflow_finished: "run ended", final_answer: "answer", model_called: "model call", model_call_failed: "model call failed",
   tool_call: "tool result", tasks_created: "tasks planned", task_updated: "task", document_updated: "text written", agent_started: "specialist began",
   agent_finished: "specialist ended", agent_message: "specialist says", facilitator_message: "facilitator says", user_message: "user says",
-  dispatch_refused: "refused", history_compacted: "history summarised",
+  dispatch_refused: "refused", artifact_created: "file kept", evidence_refused: "text refused", history_compacted: "history summarised",
 };
 
 // kindWords is what an event is called.
@@ -65,6 +65,8 @@ export function describe(env: Envelope): string {
       return line(env.data.reason ?? "");
     case "outage_began":
       return "waiting for " + line(env.data.message) + (env.data.max_wait_ms ? `, at most ${duration(env.data.max_wait_ms)}` : "");
+    case "artifact_created":
+      return [env.data.name, env.data.media_type, env.data.pages ? plural(env.data.pages, "page") : "", env.data.note ?? ""].filter(Boolean).map(line).join(", ");
     case "outage_ended":
       return "waited " + duration(env.data.waited_ms);
     case "run_resumed":
@@ -76,6 +78,8 @@ export function describe(env: Envelope): string {
       return `task ${env.data.id} ${env.data.finished ? (env.data.auto_completed ? "auto-completed" : "done") : "changed"}`;
     case "document_updated":
       return `${env.data.section} ${env.data.slot}: ${line(env.data.content, 120)}`;
+    case "evidence_refused":
+      return `${env.data.section} ${env.data.slot}: ` + (env.data.reason === "missing" ? "it names no source" : (env.data.sources ?? []).filter((s) => !s.found).map((s) => `“${line(s.quote, 80)}” is not in its source`).join(", "));
     case "agent_started":
       return `${plural(env.data.task_ids?.length ?? 0, "task")} ${(env.data.task_ids ?? []).join(", ")}: ${line(env.data.message, 120)}`;
     case "agent_finished":

@@ -1,6 +1,6 @@
 // The shared document of one run, as package document of the Go sources folds it.
 
-import type { DocumentUpdated, Span } from "./events";
+import type { Citation, DocumentUpdated, Span } from "./events";
 import { Layout, type Place } from "./layout";
 
 export interface Entry extends Place {
@@ -15,6 +15,8 @@ export interface Entry extends Place {
   replaced: number[];
   merged: number[];
   spans: Span[];
+  sources: Citation[];
+  unsupported: boolean;
   replacedBy: number;
 }
 
@@ -24,6 +26,14 @@ export interface Segment {
   start: number;
   end: number;
   entries: number[];
+}
+
+// Footnote is a passage that a stretch of an entry's text rests on: the entry that named it,
+// and where the stretch ends, in bytes.
+export interface Footnote {
+  cited: Citation;
+  entry: number;
+  end: number;
 }
 
 // segmentAt is the segment that holds a byte.
@@ -62,7 +72,8 @@ export class SharedDocument {
     const entry: Entry = {
       ...slot.place, id: next, seq, time, author: e.author, content: e.content, change: e.change_description,
       tasks: e.task_ids ?? [], modelCall: e.model_call_id ?? "",
-      replaced: e.replaced ?? [], merged: e.merged ?? [], spans: e.spans ?? [], replacedBy: 0,
+      replaced: e.replaced ?? [], merged: e.merged ?? [], spans: e.spans ?? [],
+      sources: e.sources ?? [], unsupported: e.unsupported ?? false, replacedBy: 0,
     };
     for (const id of entry.replaced) {
       const old = this.entries[id - 1];
@@ -125,6 +136,23 @@ export class SharedDocument {
     }
     const length = byteLength(entry.content);
     if (at < length) segments.push({ start: base + at, end: base + length, entries: own });
+  }
+
+  // footnotes are the passages that an entry rests on, in the order of its text.
+  footnotes(id: number, base = 0): Footnote[] {
+    const entry = this.entries[id - 1];
+    const end = base + byteLength(entry.content);
+    return [
+      ...entry.spans.flatMap((span) => this.footnotes(span.entry_id, base + span.start)),
+      ...entry.replaced.filter((old) => !entry.merged.includes(old)).flatMap((old) => this.footnotes(old).map((note) => ({ ...note, end }))),
+      ...entry.sources.map((cited) => ({ cited, entry: id, end })),
+    ];
+  }
+
+  // unsupported are the entries without a source among those that an entry stands for.
+  unsupported(id: number): number[] {
+    const entry = this.entries[id - 1];
+    return [...entry.replaced.flatMap((old) => this.unsupported(old)), ...(entry.unsupported ? [id] : [])];
   }
 
   // leaves are the entries that specialists wrote and that an entry stands for.

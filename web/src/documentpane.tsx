@@ -9,6 +9,7 @@ import type { Run } from "./fold";
 import { over } from "./states";
 import { line } from "./format";
 import { toggle } from "./keys";
+import { Footnotes } from "./footnotes";
 import { Markdown } from "./markdown";
 import { answerText, choose, chosen, pointed, Provenance, sentenceOf, Tag } from "./provenance";
 import { liveKey, type RunView } from "./run";
@@ -139,6 +140,7 @@ function Texts({ view, run, base }: { view: RunView; run: Run; base: number }) {
           key={entry.id} entry={entry} segments={doc} authors={authors(run, entry).join("\u0000")} run={run} base={base}
           gone={entry.replacedBy > 0} arrived={view.following.value && view.arrived(entry.id)}
         />,
+        <Footnotes key={"n" + entry.id} view={view} run={run} entry={entry.id} />,
       );
     }
     for (const draft of arriving) parts.push(<Arriving key={draft.key} run={run} draft={draft} />);

@@ -79,6 +79,22 @@ export interface Early {
   extra?: unknown;
 }
 
+export interface ArtifactCreated {
+  artifact: string;
+  name: string;
+  media_type: string;
+  size_bytes: number;
+  text?: string;
+  pages?: number;
+  source: string;
+  origin?: string;
+  note?: string;
+  tool?: string;
+  model_call_id?: string;
+  index?: number;
+  call_id?: string;
+}
+
 export interface BatchEnded {
   done: number;
   completed: number;
@@ -107,6 +123,7 @@ export interface BatchCause {
   status: string;
   count: number;
   row_id: string;
+  line?: number;
   run_id?: string;
   message: string;
 }
@@ -114,6 +131,7 @@ export interface BatchCause {
 export interface BatchRowUnderWay {
   row_id: string;
   index: number;
+  line?: number;
   run_id: string;
   elapsed_ms: number;
   doing?: string;
@@ -169,6 +187,8 @@ export interface BatchRowRejected {
 export interface BatchStarted {
   input?: string;
   output?: string;
+  command?: string;
+  folder?: string;
   team: string;
   models: string[] | null;
   solo?: boolean;
@@ -212,12 +232,32 @@ export interface DocumentUpdated {
   spans?: Span[];
   task_ids?: number[];
   model_call_id?: string;
+  sources?: Citation[];
+  unsupported?: boolean;
 }
 
 export interface Span {
   start: number;
   end: number;
   entry_id: number;
+}
+
+export interface Citation {
+  url?: string;
+  file?: string;
+  artifact?: string;
+  tool?: string;
+  page?: number;
+  title?: string;
+  quote: string;
+  found: boolean;
+  sha256?: string;
+  call?: CallPlace;
+}
+
+export interface CallPlace {
+  model_call_id: string;
+  index: number;
 }
 
 export interface Error {
@@ -227,6 +267,15 @@ export interface Error {
   attempts?: FailedAttempt[];
   earlier_attempts?: number;
   lost?: Spent;
+}
+
+export interface EvidenceRefused {
+  author: string;
+  section: string;
+  slot: string;
+  reason: string;
+  sources?: Citation[];
+  model_call_id: string;
 }
 
 export interface FacilitatorMessage {
@@ -244,6 +293,7 @@ export interface FinalAnswer {
 export interface HandoffAccepted {
   handoff_id: string;
   estimated_duration_seconds?: number;
+  all_may_answer?: boolean;
   notice?: string;
 }
 
@@ -307,6 +357,16 @@ export interface InputRequested {
   question: string;
   choices?: string[];
   call?: string;
+  handoff_id?: string;
+  action?: Action;
+}
+
+export interface Action {
+  tool: string;
+  arguments: string;
+  effect: string;
+  model_call_id: string;
+  index: number;
 }
 
 export interface LimitReached {
@@ -444,6 +504,7 @@ export interface ToolCallDone {
   phase: string;
   failed?: boolean;
   shown_entries?: number[];
+  sources?: Source[];
   model_call_id: string;
   index: number;
   call_id: string;
@@ -460,6 +521,15 @@ export interface Part {
   name?: string;
   sha256?: string;
   size_bytes?: number;
+}
+
+export interface Source {
+  url?: string;
+  file?: string;
+  artifact?: string;
+  tool?: string;
+  page?: number;
+  title?: string;
 }
 
 export interface ToolStarted {
@@ -490,7 +560,15 @@ export interface UserMessage {
   metadata?: unknown;
   delivery?: string;
   input_id?: string;
+  approval?: Approval;
   grants: string[] | null;
+}
+
+export interface Approval {
+  decision: string;
+  arguments?: unknown;
+  reason?: string;
+  policy?: boolean;
 }
 
 export interface Warning {
@@ -536,6 +614,7 @@ export interface WorkflowStarted {
   message_id?: string;
   synthetic?: boolean;
   forked_from?: ForkOrigin;
+  traceparent?: string;
 }
 
 export interface AgentCard {
@@ -565,6 +644,7 @@ export interface BatchRow {
   batch_id: string;
   row_id: string;
   index: number;
+  line?: number;
   attempt?: number;
 }
 
@@ -598,6 +678,7 @@ export interface RunSummary {
   started_at: string;
   updated_at: string;
   driven_ms?: number;
+  driven_to?: string;
   simulated?: boolean;
   batch?: BatchRow;
   request: string;
@@ -616,6 +697,8 @@ export interface Ask {
   input_id: string;
   kind: string;
   question: string;
+  handoff_id?: string;
+  dispatch_id?: string;
 }
 
 export interface BatchSummary {
@@ -623,6 +706,8 @@ export interface BatchSummary {
   batch_id: string;
   input?: string;
   output?: string;
+  command?: string;
+  folder?: string;
   team: string;
   models?: string[];
   solo?: boolean;
@@ -663,6 +748,7 @@ export type Envelope =
   | (Place & { type: "agent_finished"; data: AgentFinished })
   | (Place & { type: "agent_message"; data: AgentMessage })
   | (Place & { type: "agent_started"; data: AgentStarted })
+  | (Place & { type: "artifact_created"; data: ArtifactCreated })
   | (Place & { type: "batch_ended"; data: BatchEnded })
   | (Place & { type: "batch_progress"; data: BatchProgress })
   | (Place & { type: "batch_row_rejected"; data: BatchRowRejected })
@@ -671,6 +757,7 @@ export type Envelope =
   | (Place & { type: "dispatch_refused"; data: DispatchRefused })
   | (Place & { type: "document_updated"; data: DocumentUpdated })
   | (Place & { type: "error"; data: Error })
+  | (Place & { type: "evidence_refused"; data: EvidenceRefused })
   | (Place & { type: "facilitator_message"; data: FacilitatorMessage })
   | (Place & { type: "final_answer"; data: FinalAnswer })
   | (Place & { type: "handoff_accepted"; data: HandoffAccepted })

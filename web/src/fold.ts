@@ -212,7 +212,6 @@ export class Run {
       case "run_suspended":
         this.outage = undefined;
         summary.status = env.data.awaiting_input ? "awaiting_input" : "suspended";
-        summary.driven_ms = env.data.driven_ms;
         summary.reason = env.data.reason;
         break;
       case "run_resumed":
@@ -222,7 +221,6 @@ export class Run {
         break;
       case "workflow_finished":
         summary.status = env.data.status;
-        summary.driven_ms = env.data.driven_ms;
         summary.reason = env.data.reason;
         summary.limit = env.data.limit;
         this.finished = env.data;
@@ -268,7 +266,7 @@ export class Thread {
       const run = this.current;
       const under = run?.id === env.run_id && !over(run.summary.status);
       const deaf = under && run.cancelled; // it hears nothing more
-      if (env.type === "user_message" && !env.data.synthetic && (!env.run_id || deaf)) this.inbox.enqueue(env);
+      if (env.type === "user_message" && !env.data.synthetic && (!env.run_id || deaf)) this.inbox.enqueue(env, this.handoffs.person?.id);
       if (under) {
         run.apply(env);
         if (!run.cancelled) this.handoffs.apply(env);

@@ -24,6 +24,11 @@ export function stamp(ms: number): string {
   return `${duration(ms)}.${String(Math.max(0, Math.floor(ms)) % 1000).padStart(3, "0")}`;
 }
 
+// rowName is what people call a row of a batch: its id, or the line where one without begins.
+export function rowName(row: { row_id: string; line?: number }): string {
+  return row.line ? `line ${row.line}` : line(row.row_id, 60);
+}
+
 export function tokens(n: number): string {
   if (n < 1000) return `${n} tok`;
   if (n < 999_500) return `${(n / 1000).toFixed(n < 9950 ? 1 : 0)}k tok`;

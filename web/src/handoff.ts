@@ -46,6 +46,7 @@ export class Handoffs {
   routed?: MessageRouted;
   progress: Progress = { phase: "", active_agent_id: "", handoff_count: 0, phase_history: [] };
   private current = -1;
+  private beside = -1;
 
   clone(): Handoffs {
     const copy = Object.assign(Object.create(Handoffs.prototype) as Handoffs, this);
@@ -56,6 +57,11 @@ export class Handoffs {
   // active is the session whose specialist has the conversation.
   get active(): Session | undefined {
     return this.sessions[this.current];
+  }
+
+  // person is the session of a person beside whom all may answer.
+  get person(): Session | undefined {
+    return this.sessions[this.beside];
   }
 
   // apply folds a fact; one of another kind, or about a handoff that there is not, is
@@ -73,7 +79,8 @@ export class Handoffs {
         });
         break;
       case "handoff_accepted":
-        this.activate(env.data.handoff_id);
+        if (env.data.all_may_answer) this.join(env.data.handoff_id);
+        else this.activate(env.data.handoff_id);
         break;
       case "handoff_resumed": {
         this.activate(env.data.handoff_id);
@@ -85,6 +92,10 @@ export class Handoffs {
         break;
       case "handoff_exit_requested":
         if (this.active?.id === env.data.handoff_id) this.active.status = "returning";
+        if (this.person?.id === env.data.handoff_id) {
+          Object.assign(this.person, { status: "completed", ended: env.time });
+          this.beside = -1;
+        }
         break;
       case "handoff_returned":
         this.progress = { ...this.progress, active_agent_id: "facilitator" };
@@ -119,6 +130,14 @@ export class Handoffs {
     if (!this.active) return;
     this.active.status = "active";
     this.progress = { ...this.progress, active_agent_id: this.active.request.target_agent_id, handoff_count: this.progress.handoff_count + 1 };
+  }
+
+  // join has a person answer beside everybody else.
+  private join(id: string): void {
+    this.beside = this.sessions.findIndex((s) => s.id === id);
+    if (!this.person) return;
+    this.person.status = "active";
+    this.progress = { ...this.progress, handoff_count: this.progress.handoff_count + 1 };
   }
 
   private enter(t: PhaseTransition): void {

@@ -45,6 +45,18 @@ export function Exit({ view }: { view: ChatView }) {
   );
 }
 
+// Release has the person who answers beside the agents leave the user to them.
+export function Release({ view }: { view: ChatView }) {
+  view.watch();
+  const person = view.head.handoffs.person;
+  if (!person) return null;
+  return (
+    <button type="button" class="plain" disabled={busy.value === "release"} onClick={() => void act("release", () => deleteJSON(`${path(view)}?handoff_id=${encodeURIComponent(person.id)}`))}>
+      {busy.value === "release" ? "Leaving …" : "Release"}
+    </button>
+  );
+}
+
 // left is the newest session, where it was left before its end and can be gone on with.
 export function left(view: ChatView): Session | undefined {
   const { active, sessions } = view.head.handoffs;

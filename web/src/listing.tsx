@@ -60,8 +60,9 @@ export class Listing<T> {
     this.page([...(this.items.peek() ?? []), ...list[this.name]], list);
   };
 
-  private narrowed(): string {
-    return ["q", "status", "waiting", "team", "model", "rows", "hours"].map(param).join("\u0000");
+  // narrowed changes with what the address asks for.
+  narrowed(): string {
+    return ["q", "status", "waiting", "team", "model", "rows", "hours", "min_cost"].map(param).join("\u0000");
   }
 
   private fresh(): boolean {

@@ -30,15 +30,37 @@ export async function copied(text: string): Promise<boolean> {
   }
 }
 
+// restMs is how long code has to stay the same before it gets colours: while it streams in,
+// what is there already keeps those that it has.
+const restMs = 100;
+
 // Code is a block of code, with the language that its writer named.
 export function Code({ language, source, children }: { language: string; source: string; children: ComponentChildren }) {
+  const code = useRef<HTMLElement>(null);
+  const plain = useRef(() => undefined as void);
+  useEffect(() => {
+    if (!language) return undefined;
+    let gone = false;
+    const colour = async () => {
+      const { highlight } = await import("./highlight");
+      if (gone) return;
+      plain.current();
+      plain.current = highlight(code.current!, language);
+    };
+    const timer = window.setTimeout(() => void colour().catch(() => undefined), restMs); // it can be read without colours
+    return () => {
+      gone = true;
+      clearTimeout(timer);
+    };
+  }, [language, source]);
+  useEffect(() => () => plain.current(), []);
   return (
     <div class="code" dir="ltr">
       <div class="code-bar">
         <span>{language}</span>
         <CopyButton what="Copy the code" text={() => source} />
       </div>
-      <pre tabIndex={0} role="region" aria-label={language ? `Code, ${language}` : "Code"}><code>{children}</code></pre>
+      <pre tabIndex={0} role="region" aria-label={language ? `Code, ${language}` : "Code"}><code ref={code}>{children}</code></pre>
     </div>
   );
 }

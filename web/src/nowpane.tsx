@@ -36,7 +36,7 @@ export function Now({ view, run }: { view: RunView; run: Run }) {
   const lines = live?.driven ? live.agents.filter((a) => a.phase !== "finished").map((a) => fromLive(a, view.streams.get(liveKey(a)), run, now)) : view.interrupted() ? [] : fromFacts(run);
   const open = param("stream").split(",").filter(Boolean);
   return (
-    <section class="pane now" aria-labelledby="now-title">
+    <section class="pane now" tabIndex={0} aria-labelledby="now-title">
       <h2 id="now-title">Now</h2>
       {lines.length === 0 ? (
         <p class="empty">{over(run.summary.status) ? `The run is over, after ${plural(run.summary.model_calls, "model call")}.` : view.interrupted() ? "No agent is working: the process is gone." : "No agent is working."}</p>

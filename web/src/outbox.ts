@@ -4,9 +4,16 @@
 import { signal } from "@preact/signals";
 import { postJSON, Problem } from "./api";
 
+// Decided is a decision on a call that waits for approval.
+export interface Decided {
+  decision: "approve" | "deny";
+  arguments?: unknown;
+}
+
 export interface Outgoing {
   message_id: string;
   content: string;
+  approval?: Decided;
   // delivery is what the message does; undefined leaves that to the server.
   delivery?: "start" | "steer" | "queue" | "answer";
   input_id?: string;

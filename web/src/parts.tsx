@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { link } from "./address";
 import type { BatchRow, BatchSummary } from "./events";
-import { count, exact, fileName, line, plural, type StatusWord } from "./format";
+import { count, exact, fileName, line, plural, rowName, type StatusWord } from "./format";
 import type { ThreadView } from "./threadview";
 
 export function StatusMark({ is, live }: { is: StatusWord; live?: boolean }) {
@@ -26,7 +26,7 @@ export function BatchOf({ row, file }: { row: BatchRow; file?: boolean }) {
   const name = "batch " + line(row.batch_id.slice(0, 13));
   return (
     <span class="of">
-      row {line(row.row_id, 60)}{row.attempt ? `, retry ${row.attempt}` : ""} of {file ? name : <a href={link("batch", row.batch_id)} title={row.batch_id}>{name}</a>}
+      {row.line ? "" : "row "}{rowName(row)}{row.attempt ? `, retry ${row.attempt}` : ""} of {file ? name : <a href={link("batch", row.batch_id)} title={row.batch_id}>{name}</a>}
     </span>
   );
 }

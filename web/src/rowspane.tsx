@@ -114,7 +114,7 @@ function Cells({ row, view, choose }: { row: Row; view: BatchView; choose: (run:
     <>
       <span role="gridcell" class="state"><StatusMark is={is} /></span>
       <span role="gridcell" class="id">
-        <a href={runLink(row.run)} tabIndex={-1} title={`row ${row.row}, the ${row.index + 1}. of the input`} onClick={() => choose(row.run)}>{row.row || row.run.slice(0, 13)}</a>
+        <a href={runLink(row.run)} tabIndex={-1} title={`${row.row}, row ${row.index + 1} of the input`} onClick={() => choose(row.run)}>{row.row || row.run.slice(0, 13)}</a>
       </span>
       <span role="gridcell" class="what">
         <span class="request">{row.request}</span>

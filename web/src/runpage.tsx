@@ -97,7 +97,7 @@ function Head({ view, run, file }: { view: RunView; run: Run; file: boolean }) {
         {s.batch && <BatchOf row={s.batch} file={file} />}
         {s.simulated && <em class="simulated" title="No real model was called: the answers are made up by the simulation">simulated model</em>}
         {run.before && <Before run={run.before} file={file} />}
-        {run.started.forked_from && <Origin from={run.started.forked_from} file={file} />}
+        {run.started.forked_from && <Origin run={run.id} from={run.started.forked_from} file={file} />}
       </div>
       <Actions view={view} run={run} file={file} />
       <ConnectionNotice view={view}><Notice view={view} run={run} file={file} /></ConnectionNotice>
@@ -117,13 +117,14 @@ function Before({ run, file }: { run: Run; file: boolean }) {
 }
 
 // Origin says where a forked run comes from and what was changed in it.
-function Origin({ from, file }: { from: ForkOrigin; file: boolean }) {
+function Origin({ run, from, file }: { run: string; from: ForkOrigin; file: boolean }) {
   const name = from.run_id.slice(-8);
   return (
     <span class="origin" title={`run ${from.run_id}, event ${from.seq}${from.instruction ? "\nAdded instruction: " + from.instruction : ""}`}>
       forked from {file ? name : <a href={link("run", from.run_id, { at: String(from.seq) })}>{name}</a>} at event {from.seq}
       {from.model && `, with ${line(from.model, 40)}`}
       {from.instruction && `, told “${line(from.instruction, 60)}”`}
+      {!file && <> · <a href={link("compare", "", { a: from.run_id, b: run })}>compare</a></>}
     </span>
   );
 }

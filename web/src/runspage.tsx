@@ -2,10 +2,12 @@
 
 import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { address, go, param, runLink, setParams } from "./address";
-import { postJSON } from "./api";
+import { address, go, link, param, runLink, setParams } from "./address";
+import { totalsPath } from "./ahead";
+import { getJSON, postJSON } from "./api";
+import { tick } from "./clock";
 import { ago, duration, exact, line, money, plural, tokens } from "./format";
-import { type HeldRun, heldStatus, over, parked } from "./states";
+import { drivenFor, type HeldRun, heldStatus, over, parked } from "./states";
 import { batches, Row as BatchLine } from "./batchespage";
 import type { Held } from "./batchview";
 import { Filters, Listing, useRoom } from "./listing";
@@ -41,9 +43,11 @@ export function RunsPage() {
       <Filters what="Search requests and answers">
         <Choice name="team" label="Team" all="all" options={(server.value?.teams ?? []).map((team) => [team.name, team.name])} />
         <label><span>Model</span><input class="model" type="search" value={param("model")} placeholder="any" maxLength={200} onInput={(e) => setParams({ model: e.currentTarget.value })} /></label>
+        <Choice name="min_cost" label="Cost" all="any" options={[["0.01", "$0.01 or more"], ["0.1", "$0.10 or more"], ["1", "$1 or more"], ["10", "$10 or more"]]} />
         <Choice name="hours" label="Started" all="at any time" options={[["1", "in the last hour"], ["24", "in the last day"], ["168", "in the last week"], ["720", "in the last 30 days"]]} />
         <Choice name="rows" label="Batches" all="one line each" options={[["1", "every row"]]} />
       </Filters>
+      <p><a href={link("compare")}>Compare two runs</a></p>
       {runs.trouble.value && <p class="trouble" role="status">{runs.trouble.value}</p>}
       <Table />
     </main>
@@ -52,11 +56,13 @@ export function RunsPage() {
 
 // Choice narrows the list by a part of the address.
 function Choice({ name, label, all, options }: { name: string; label: string; all: string; options: [string, string][] }) {
+  const chosen = param(name);
   return (
     <label>
       <span>{label}</span>
-      <select value={param(name)} onChange={(e) => setParams({ [name]: e.currentTarget.value })}>
+      <select value={chosen} onChange={(e) => setParams({ [name]: e.currentTarget.value })}>
         <option value="">{all}</option>
+        {chosen && !options.some(([value]) => value === chosen) && <option value={chosen}>{line(chosen, 40)}</option>}
         {options.map(([value, word]) => <option key={value} value={value}>{word}</option>)}
       </select>
     </label>
@@ -64,7 +70,11 @@ function Choice({ name, label, all, options }: { name: string; label: string; al
 }
 
 // narrowings are the parts of the address that leave runs out.
-const narrowings = ["q", "status", "team", "model", "hours"];
+const narrowings = ["q", "status", "team", "model", "hours", "min_cost"];
+
+function isNarrowed(): boolean {
+  return narrowings.some((name) => param(name));
+}
 
 // Line is a run, or a batch in the place of its rows.
 type Line = { at: number; run: HeldRun } | { at: number; batch: Held };
@@ -73,7 +83,7 @@ type Line = { at: number; run: HeldRun } | { at: number; batch: Held };
 // started within the time of the runs that are loaded.
 function lines(list: HeldRun[]): Line[] {
   const all: Line[] = list.map((run) => ({ at: Date.parse(run.started_at), run }));
-  if (param("rows") || narrowings.some((name) => param(name))) return all;
+  if (param("rows") || isNarrowed()) return all;
   const oldest = runs.more.value && all.length > 0 ? all[all.length - 1].at : -Infinity;
   for (const batch of batches.items.value ?? []) {
     const at = Date.parse(batch.started_at);
@@ -82,21 +92,49 @@ function lines(list: HeldRun[]): Line[] {
   return all.sort((a, b) => b.at - a.at);
 }
 
-// Totals tell what the runs and batches that are shown come to.
-function Totals({ all }: { all: Line[] }) {
-  let used = 0;
-  let usd: number | null = 0;
-  let going = 0;
-  let rows = 0;
-  for (const one of all) {
-    const of = "run" in one ? one.run : one.batch;
-    used += "run" in one ? one.run.usage.input_tokens + one.run.usage.output_tokens : one.batch.tokens;
-    usd = usd === null || of.cost_usd === null ? null : usd + of.cost_usd;
-    if (of.status === "running" && !of.interrupted) going++;
-    if ("batch" in one) rows++;
+interface RunTotals {
+  runs: number;
+  rows: number;
+  tokens: number;
+  cost_usd: number;
+  unpriced: number;
+}
+
+// totals are those of all runs that match, also of those that are not loaded; narrowed is
+// how the list was narrowed when they were asked for.
+const totals = signal<{ narrowed: string; sum: RunTotals } | null>(null);
+
+// totalTicks is how many seconds pass between two looks at the totals.
+const totalTicks = 10;
+
+async function askTotals(): Promise<void> {
+  const narrowed = runs.narrowed();
+  try {
+    const sum = await getJSON<RunTotals>(totalsPath(!isNarrowed()));
+    if (narrowed === runs.narrowed()) totals.value = { narrowed, sum };
+  } catch {
+    // The list says that the server does not answer.
   }
-  const parts = [plural(all.length - rows, "run"), rows ? plural(rows, "batch", "batches") : "", going ? `${going} running` : "", tokens(used), money(usd)];
-  return <p class="list-totals num">{runs.more.value ? "Newest " : ""}{parts.filter(Boolean).join(" · ")}</p>;
+}
+
+// Totals tell what all runs come to that the address asks for, the rows of batches that are
+// lines among them. They say nothing until the server has answered.
+function Totals({ all }: { all: Line[] }) {
+  const narrowed = runs.narrowed();
+  const list = runs.items.value;
+  useEffect(() => void askTotals(), [narrowed, list?.length]);
+  useEffect(() => {
+    if (tick.value % totalTicks === 0) void askTotals();
+  }, [tick.value]);
+  const sum = totals.value?.narrowed === narrowed ? totals.value.sum : null;
+  if (!sum) return <p class="list-totals num">&nbsp;</p>;
+  const lots = all.filter((one) => "batch" in one).length;
+  const going = all.filter((one) => "run" in one ? one.run.status === "running" && !one.run.interrupted : one.batch.status === "running" && !one.batch.interrupted).length;
+  const parts = [
+    plural(sum.runs - (param("rows") ? 0 : sum.rows), "run"), lots ? plural(lots, "batch", "batches") : "", going ? `${going} running` : "",
+    tokens(sum.tokens), money(sum.cost_usd), sum.unpriced ? `${sum.unpriced} of unknown cost` : "",
+  ];
+  return <p class="list-totals num">{parts.filter(Boolean).join(" · ")}</p>;
 }
 
 function Table() {
@@ -105,8 +143,7 @@ function Table() {
   if (list === null) return <p class="empty">Loading …</p>;
   const all = lines(list);
   if (all.length === 0) {
-    const filtered = narrowings.some((name) => param(name));
-    return <p class="empty">{filtered ? "No run matches. Change the search or a filter." : "There are no runs yet. Start one above, or with: convene run \"…\""}</p>;
+    return <p class="empty">{isNarrowed() ? "No run matches. Change the search or a filter." : "There are no runs yet. Start one above, or with: convene run \"…\""}</p>;
   }
   return (
     <>
@@ -123,7 +160,7 @@ function Row({ run }: { run: HeldRun }) {
   const s = heldStatus(run, run.interrupted === true);
   const started = Date.parse(run.started_at);
   const ended = over(run.status) || parked(run.status) || run.interrupted;
-  const elapsed = (ended && run.driven_ms) || (ended ? Date.parse(run.updated_at) : Date.now()) - started;
+  const elapsed = drivenFor(run, !ended);
   return (
     <li>
       <a href={runLink(run.run_id)}>
@@ -132,8 +169,8 @@ function Row({ run }: { run: HeldRun }) {
         <span class="facts num">
           <span>{run.team}{run.simulated && <em class="simulated">simulated</em>}</span>
           <span class="progress">
-            <progress aria-label="Tasks done" max={Math.max(1, run.tasks)} value={run.finished_tasks} />
-            {run.finished_tasks}/{plural(run.tasks, "task")}
+            {run.tasks > 0 && <progress aria-label="Tasks done" max={run.tasks} value={run.finished_tasks} />}
+            {run.tasks > 0 && `${run.finished_tasks}/${plural(run.tasks, "task")}`}
           </span>
           <span>{duration(elapsed)}</span>
           <span>{tokens(run.usage.input_tokens + run.usage.output_tokens)}</span>

@@ -24,3 +24,10 @@ export function over(status: string): boolean {
 export function heldStatus(summary: { status: string }, lost: boolean): StatusWord {
   return summary.status === "running" && lost ? interrupted : status(summary.status);
 }
+
+// drivenFor is how long processes have driven a run, up to now while one does. Summaries of
+// earlier versions do not tell of runs under way: of those it is the time since the start.
+export function drivenFor(run: HeldRun, going: boolean): number {
+  if (!run.driven_to) return run.driven_ms ?? Date.parse(run.updated_at) - Date.parse(run.started_at);
+  return (run.driven_ms ?? 0) + (going ? Math.max(0, Date.now() - Date.parse(run.driven_to)) : 0);
+}

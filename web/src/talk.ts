@@ -95,13 +95,15 @@ export class Talk {
         if (thread.handoffs.sessions.some((s) => s.id === env.dispatch_id)) this.agent(env, thread, env.data.content, { interim: true });
         break;
       case "final_answer":
-        if (env.agent !== humanAgent || !this.wroteIt(env.run_id, env.data.content)) {
+        if (env.agent !== humanAgent || !this.wroteIt(env.run_id, env.data.content, thread)) {
           this.agent(env, thread, env.data.content, { structured: env.data.structured ?? false });
         }
         break;
       case "input_requested": {
-        const { input_id: id, kind, question } = env.data;
-        if (kind === "human") this.mark(env, "Waiting for a person to answer.", [], "person");
+        const { input_id: id, kind, question, handoff_id: beside } = env.data;
+        if (kind === "human") {
+          if (!beside) this.mark(env, "Waiting for a person to answer.", [], "person"); // else the handoff says so, once
+        } else if (kind === "approval") this.push({ ...this.base(env), role: "notice", content: question });
         else this.agent(env, thread, question, { input: id });
         break;
       }
@@ -209,8 +211,10 @@ export class Talk {
     this.push({ ...this.base(env), role: "assistant", agent: env.agent || "facilitator", content, step, ...more });
   }
 
-  // wroteIt says that the newest message is the person's whose words the answer repeats.
-  private wroteIt(run: string, content: string): boolean {
+  // wroteIt says that the newest message, or the one that the run answers, is the person's
+  // whose words the answer repeats.
+  private wroteIt(run: string, content: string, thread: Thread): boolean {
+    if (this.byID.get(thread.current?.started.message_id ?? "")?.agent === humanAgent) return true;
     const last = this.messages[this.messages.length - 1];
     return last?.agent === humanAgent && last.run === run && last.content === content;
   }

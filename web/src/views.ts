@@ -10,3 +10,5 @@ import { RunView } from "./run";
 export const run = { View: RunView, Page: RunPage };
 export const thread = { View: ChatView, Page: ChatPage };
 export const batch = { View: BatchView, Page: BatchPage };
+
+export { ComparePage } from "./comparepage";

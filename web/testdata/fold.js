@@ -25,6 +25,7 @@ var fold = (() => {
   __export(canonical_exports, {
     batchStates: () => batchStates,
     lanes: () => lanes,
+    offers: () => offers,
     states: () => states
   });
 
@@ -114,6 +115,8 @@ var fold = (() => {
       Object.assign(s, {
         input: data.input,
         output: data.output,
+        command: data.command,
+        folder: data.folder,
         team: data.team,
         models: data.models ?? void 0,
         solo: data.solo,
@@ -169,6 +172,7 @@ var fold = (() => {
       __publicField(this, "routed");
       __publicField(this, "progress", { phase: "", active_agent_id: "", handoff_count: 0, phase_history: [] });
       __publicField(this, "current", -1);
+      __publicField(this, "beside", -1);
     }
     clone() {
       const copy = Object.assign(Object.create(_Handoffs.prototype), this);
@@ -178,6 +182,10 @@ var fold = (() => {
     // active is the session whose specialist has the conversation.
     get active() {
       return this.sessions[this.current];
+    }
+    // person is the session of a person beside whom all may answer.
+    get person() {
+      return this.sessions[this.beside];
     }
     // apply folds a fact; one of another kind, or about a handoff that there is not, is
     // nothing to it.
@@ -203,7 +211,8 @@ var fold = (() => {
           });
           break;
         case "handoff_accepted":
-          this.activate(env.data.handoff_id);
+          if (env.data.all_may_answer) this.join(env.data.handoff_id);
+          else this.activate(env.data.handoff_id);
           break;
         case "handoff_resumed": {
           this.activate(env.data.handoff_id);
@@ -215,6 +224,10 @@ var fold = (() => {
           break;
         case "handoff_exit_requested":
           if (this.active?.id === env.data.handoff_id) this.active.status = "returning";
+          if (this.person?.id === env.data.handoff_id) {
+            Object.assign(this.person, { status: "completed", ended: env.time });
+            this.beside = -1;
+          }
           break;
         case "handoff_returned":
           this.progress = { ...this.progress, active_agent_id: "facilitator" };
@@ -252,6 +265,13 @@ var fold = (() => {
       if (!this.active) return;
       this.active.status = "active";
       this.progress = { ...this.progress, active_agent_id: this.active.request.target_agent_id, handoff_count: this.progress.handoff_count + 1 };
+    }
+    // join has a person answer beside everybody else.
+    join(id) {
+      this.beside = this.sessions.findIndex((s) => s.id === id);
+      if (!this.person) return;
+      this.person.status = "active";
+      this.progress = { ...this.progress, handoff_count: this.progress.handoff_count + 1 };
     }
     enter(t) {
       this.progress = { ...this.progress, phase: t.to_phase, active_agent_id: t.to_agent, phase_history: [...this.progress.phase_history, t] };
@@ -295,6 +315,9 @@ var fold = (() => {
 
   // ../../web/src/inbox.ts
   var maxQueued = 32;
+  function answers(message, asked) {
+    return message.input_id === asked.input_id && asked.kind === "approval" === !!message.approval;
+  }
   var Inbox = class _Inbox {
     constructor() {
       // queue are the messages that wait for a run of their own, in order.
@@ -313,14 +336,26 @@ var fold = (() => {
     has(id) {
       return this.sent.has(id);
     }
-    // open are the requests of a run that nobody has answered.
+    // open are the requests for which a run waits.
     open(run) {
-      return this.inputs.filter((input) => input.run === run && !input.answer);
+      return this.inputs.filter((input) => input.run === run && !input.answer && !input.settled && !input.asked.handoff_id);
     }
-    // enqueue takes a message that belongs to no run, or whose run hears nothing more.
-    enqueue(env) {
+    // beside is the open request to a person who answers beside the agents, in the session
+    // with the id. It outlives its run; a later one takes its place.
+    beside(person) {
+      const newest = this.inputs.filter((input) => input.asked.handoff_id).pop();
+      return person && newest?.asked.handoff_id === person && !newest.answer ? newest : void 0;
+    }
+    // enqueue takes a message that belongs to no run, or whose run hears nothing more. An answer
+    // is that of the person of the session with the id person.
+    enqueue(env, person) {
       const id = env.data.message_id;
-      if (!id || env.data.input_id || this.sent.has(id) || this.queue.length >= maxQueued) return;
+      if (!id || this.sent.has(id) || this.queue.length >= maxQueued) return;
+      if (env.data.input_id) {
+        const input = this.beside(person);
+        if (!input || !answers(env.data, input.asked)) return;
+        input.answer = env.data;
+      }
       this.sent.add(id);
       this.queue.push({ seq: env.seq, time: env.time, message: env.data });
     }
@@ -331,23 +366,33 @@ var fold = (() => {
     apply(env) {
       switch (env.type) {
         case "input_requested":
-          this.inputs.push({ run: env.run_id, agent: env.agent ?? "", time: env.time, asked: env.data, settled: false });
+          this.inputs.push({ run: env.run_id, agent: env.agent ?? "", dispatch: env.dispatch_id ?? "", time: env.time, asked: env.data, settled: false });
           break;
         case "tool_call": {
           const input = this.inputs.find((i) => i.run === env.run_id && i.asked.call && i.asked.call === env.data.call_id);
           if (input) input.settled = true;
           break;
         }
+        case "agent_finished":
+          this.lapse(env.dispatch_id);
+          break;
+        case "handoff_returned":
+          this.lapse(env.data.handoff_id);
+          break;
         case "user_message":
           if (!env.data.synthetic) this.take(env.run_id, env.data);
           break;
       }
     }
+    // lapse settles the approvals that an agent asked for which is over.
+    lapse(dispatch) {
+      for (const input of this.inputs) if (dispatch && input.asked.kind === "approval" && input.dispatch === dispatch) input.settled = true;
+    }
     take(run, message) {
       const id = message.message_id;
       if (id && this.sent.has(id)) return;
       if (message.input_id) {
-        const input = this.open(run).find((i) => i.asked.input_id === message.input_id);
+        const input = this.open(run).find((i) => answers(message, i.asked));
         if (!input) return;
         input.answer = message;
       }
@@ -395,6 +440,8 @@ var fold = (() => {
         replaced: e.replaced ?? [],
         merged: e.merged ?? [],
         spans: e.spans ?? [],
+        sources: e.sources ?? [],
+        unsupported: e.unsupported ?? false,
         replacedBy: 0
       };
       for (const id of entry.replaced) {
@@ -452,6 +499,21 @@ var fold = (() => {
       }
       const length = byteLength(entry.content);
       if (at < length) segments.push({ start: base + at, end: base + length, entries: own });
+    }
+    // footnotes are the passages that an entry rests on, in the order of its text.
+    footnotes(id, base = 0) {
+      const entry = this.entries[id - 1];
+      const end = base + byteLength(entry.content);
+      return [
+        ...entry.spans.flatMap((span) => this.footnotes(span.entry_id, base + span.start)),
+        ...entry.replaced.filter((old) => !entry.merged.includes(old)).flatMap((old) => this.footnotes(old).map((note) => ({ ...note, end }))),
+        ...entry.sources.map((cited) => ({ cited, entry: id, end }))
+      ];
+    }
+    // unsupported are the entries without a source among those that an entry stands for.
+    unsupported(id) {
+      const entry = this.entries[id - 1];
+      return [...entry.replaced.flatMap((old) => this.unsupported(old)), ...entry.unsupported ? [id] : []];
     }
     // leaves are the entries that specialists wrote and that an entry stands for.
     leaves(id, into = []) {
@@ -815,7 +877,6 @@ var fold = (() => {
         case "run_suspended":
           this.outage = void 0;
           summary.status = env.data.awaiting_input ? "awaiting_input" : "suspended";
-          summary.driven_ms = env.data.driven_ms;
           summary.reason = env.data.reason;
           break;
         case "run_resumed":
@@ -825,7 +886,6 @@ var fold = (() => {
           break;
         case "workflow_finished":
           summary.status = env.data.status;
-          summary.driven_ms = env.data.driven_ms;
           summary.reason = env.data.reason;
           summary.limit = env.data.limit;
           this.finished = env.data;
@@ -868,7 +928,7 @@ var fold = (() => {
         const run = this.current;
         const under = run?.id === env.run_id && !over(run.summary.status);
         const deaf = under && run.cancelled;
-        if (env.type === "user_message" && !env.data.synthetic && (!env.run_id || deaf)) this.inbox.enqueue(env);
+        if (env.type === "user_message" && !env.data.synthetic && (!env.run_id || deaf)) this.inbox.enqueue(env, this.handoffs.person?.id);
         if (under) {
           run.apply(env);
           if (!run.cancelled) this.handoffs.apply(env);
@@ -921,9 +981,9 @@ var fold = (() => {
     constructor(start, last, busy) {
       __publicField(this, "points");
       __publicField(this, "length");
-      let work = 0;
-      for (const [a, b] of busy) work += b - a;
-      const longest = Math.max(1e3, work * idleShare);
+      let work2 = 0;
+      for (const [a, b] of busy) work2 += b - a;
+      const longest = Math.max(1e3, work2 * idleShare);
       this.points = [{ time: start, at: 0, idle: false }];
       let at = 0;
       let previous = start;
@@ -1097,8 +1157,8 @@ var fold = (() => {
         this.mark(lane.agent, failed, seq, label);
       });
     }
-    begin(key, agent, work, start, seq, label) {
-      const stretch = { work, start, end: 0, seq, label };
+    begin(key, agent, work2, start, seq, label) {
+      const stretch = { work: work2, start, end: 0, seq, label };
       this.lane(agent).stretches.push(stretch);
       this.open.set(key, stretch);
     }
@@ -1148,8 +1208,8 @@ var fold = (() => {
   };
   var waits = "waits";
   var joinMs = 50;
-  function push(lane, work, start, end, seq, label) {
-    if (end > start) lane.stretches.push({ work, start, end, seq, label });
+  function push(lane, work2, start, end, seq, label) {
+    if (end > start) lane.stretches.push({ work: work2, start, end, seq, label });
   }
   function failure(a) {
     const cause = a.status ? `HTTP ${a.status}` : a.error.replace(/_/g, " ");
@@ -1159,6 +1219,23 @@ var fold = (() => {
     const lanes2 = new Lanes();
     for (const text of log.split("\n")) if (text) lanes2.add(JSON.parse(text));
     return lanes2.lanes;
+  }
+
+  // ../../web/src/offered.ts
+  var work = ["read_tasks", "complete_task", "decline_task", "read_document", "write_section"];
+  function offeredTo(run, who, dispatch) {
+    const agents = run.started.config?.agents;
+    const agent = Array.isArray(agents) ? agents.find((a) => a?.id === who) : void 0;
+    const start = run.byID.get(dispatch)?.start;
+    if (start?.tool === "supervise") return offered(agent?.supervisor);
+    if (start?.asked) return offered({ system: agent?.asked_system, tools: list(agent?.tools).filter((tool) => !work.includes(tool.name)) });
+    return offered(dispatch && !start ? agent?.session : agent);
+  }
+  function offered(given) {
+    return { system: typeof given?.system === "string" ? given.system : "", tools: list(given?.tools) };
+  }
+  function list(tools) {
+    return Array.isArray(tools) ? tools.filter((tool) => typeof tool?.name === "string").map((tool) => ({ name: tool.name, description: typeof tool.description === "string" ? tool.description : "", parameters: tool.parameters })) : [];
   }
 
   // ../../web/src/talk.ts
@@ -1197,13 +1274,15 @@ var fold = (() => {
           if (thread.handoffs.sessions.some((s) => s.id === env.dispatch_id)) this.agent(env, thread, env.data.content, { interim: true });
           break;
         case "final_answer":
-          if (env.agent !== humanAgent || !this.wroteIt(env.run_id, env.data.content)) {
+          if (env.agent !== humanAgent || !this.wroteIt(env.run_id, env.data.content, thread)) {
             this.agent(env, thread, env.data.content, { structured: env.data.structured ?? false });
           }
           break;
         case "input_requested": {
-          const { input_id: id, kind, question } = env.data;
-          if (kind === "human") this.mark(env, "Waiting for a person to answer.", [], "person");
+          const { input_id: id, kind, question, handoff_id: beside } = env.data;
+          if (kind === "human") {
+            if (!beside) this.mark(env, "Waiting for a person to answer.", [], "person");
+          } else if (kind === "approval") this.push({ ...this.base(env), role: "notice", content: question });
           else this.agent(env, thread, question, { input: id });
           break;
         }
@@ -1311,8 +1390,10 @@ var fold = (() => {
       const step = session && session.steps > 0 ? { state: session.state, step: session.step, steps: session.steps } : void 0;
       this.push({ ...this.base(env), role: "assistant", agent: env.agent || "facilitator", content, step, ...more });
     }
-    // wroteIt says that the newest message is the person's whose words the answer repeats.
-    wroteIt(run, content) {
+    // wroteIt says that the newest message, or the one that the run answers, is the person's
+    // whose words the answer repeats.
+    wroteIt(run, content, thread) {
+      if (this.byID.get(thread.current?.started.message_id ?? "")?.agent === humanAgent) return true;
       const last = this.messages[this.messages.length - 1];
       return last?.agent === humanAgent && last.run === run && last.content === content;
     }
@@ -1398,7 +1479,9 @@ var fold = (() => {
         slot: entry.slot,
         agent: entry.author,
         replaced_by: entry.replacedBy,
-        trace: document.trace(entry.id).map((t) => [t.start, t.end, ...t.entries])
+        trace: document.trace(entry.id).map((t) => [t.start, t.end, ...t.entries]),
+        footnotes: document.footnotes(entry.id).map((note) => `${note.entry} ${note.end} ${note.cited.found} ${note.cited.quote}`),
+        unsupported: document.unsupported(entry.id)
       })),
       dispatches: run.dispatches.map((d) => ({
         id: d.id,
@@ -1412,7 +1495,6 @@ var fold = (() => {
       failure: run.failure?.message ?? "",
       limits: run.limits.map((l) => l.limit),
       driven_ms: run.driven,
-      summary_driven_ms: s.driven_ms ?? 0,
       cancel_requested: run.cancelRequested,
       cancelled: run.cancelled,
       outage: run.outage?.code ?? ""
@@ -1421,6 +1503,7 @@ var fold = (() => {
   function handoffState(handoffs) {
     return {
       active: handoffs.active?.id ?? "",
+      person: handoffs.person?.id ?? "",
       routed: handoffs.routed ?? null,
       progress: handoffs.progress,
       sessions: handoffs.sessions.map((s) => ({
@@ -1495,6 +1578,8 @@ var fold = (() => {
       ...s,
       input: s.input ?? "",
       output: s.output ?? "",
+      command: s.command ?? "",
+      folder: s.folder ?? "",
       models: s.models ?? [],
       solo: s.solo ?? false,
       simulated: s.simulated ?? false,
@@ -1516,6 +1601,14 @@ var fold = (() => {
       return "{" + members.map(([name, member]) => JSON.stringify(name) + ":" + stable(member)).join(",") + "}";
     }
     return JSON.stringify(value);
+  }
+  function offers(log) {
+    const thread = new Thread();
+    return log.split("\n").filter(Boolean).flatMap((line2) => {
+      const env = JSON.parse(line2);
+      thread.apply(env);
+      return env.type === "model_called" ? [stable(offeredTo(thread.run(env.run_id), env.agent ?? "", env.dispatch_id ?? ""))] : [];
+    });
   }
   function lanes(log) {
     return JSON.stringify(lanesOf(log));

@@ -47,6 +47,7 @@ func (d *Done) Has(index, position int) bool {
 type Output struct {
 	ID         string        `json:"id"`
 	Index      int           `json:"index"`
+	Line       int           `json:"line"`
 	Status     events.Status `json:"status"`
 	Usage      events.Usage  `json:"usage"`
 	CostUSD    *float64      `json:"cost_usd"`

@@ -3,12 +3,7 @@ package config
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 )
 
 // trustedFile lists the files that the user trusts, in the folder of the user's file: the
@@ -28,19 +23,7 @@ func fingerprint(path string, src, env []byte) string {
 
 // trusted reads the list of those trusted.
 func trusted(dir string) (map[string]string, error) {
-	path := filepath.Join(dir, trustedFile)
-	text, err := readOwn(path, true)
-	if errors.Is(err, fs.ErrNotExist) {
-		return map[string]string{}, nil
-	}
-	list := map[string]string{}
-	if err == nil {
-		err = json.Unmarshal(text, &list)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w; remove it to trust no project", path, err)
-	}
-	return list, nil
+	return readList[string](dir, trustedFile, "to trust no project")
 }
 
 // remember has the list trust the file, or forget it where hash is "".
@@ -52,24 +35,5 @@ func remember(dir, path, hash string) error {
 	if list[path] = hash; hash == "" {
 		delete(list, path)
 	}
-	text, err := json.MarshalIndent(list, "", "  ")
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	temp, err := os.CreateTemp(dir, ".trusted-*") // readable by the user alone
-	if err != nil {
-		return err
-	}
-	_, err = temp.Write(append(text, '\n'))
-	err = errors.Join(err, temp.Close())
-	if err == nil {
-		err = os.Rename(temp.Name(), filepath.Join(dir, trustedFile))
-	}
-	if err != nil {
-		_ = os.Remove(temp.Name())
-	}
-	return err
+	return writeList(dir, trustedFile, list)
 }

@@ -2,6 +2,7 @@ package termview
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -132,13 +133,33 @@ func limiterWords(l events.BatchLimiter) string {
 }
 
 func rowWords(row events.BatchRowUnderWay) string {
-	return fmt.Sprintf("%s %s: %s", Line(row.Row), Duration(milliseconds(row.ElapsedMS)), Line(row.Doing))
+	return fmt.Sprintf("%s %s: %s", rowName(row.Row, row.Line), Duration(milliseconds(row.ElapsedMS)), Line(row.Doing))
+}
+
+// rowName is what people call a row: its id, or the line where one without begins.
+func rowName(id string, line int) string {
+	if line > 0 {
+		return "line " + strconv.Itoa(line)
+	}
+	return Line(id)
 }
 
 func milliseconds(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }
 
-// BatchReport tells what a batch came to.
-func BatchReport(r batch.Report, theme Theme) []string {
+// BatchReport tells what a batch came to, on a screen in lines of that width.
+func BatchReport(r batch.Report, theme Theme, width int) []string {
+	lines := reportLines(r, theme)
+	if !theme.Screen {
+		return lines
+	}
+	var set []string
+	for _, line := range lines {
+		set = append(set, wrapIndented(line, width)...)
+	}
+	return set
+}
+
+func reportLines(r batch.Report, theme Theme) []string {
 	head := fmt.Sprintf("%s: %d completed, %d degraded, %d failed", Plural(r.Rows, "row"), r.Completed, r.Degraded, r.Failed)
 	switch {
 	case r.Left > 0:
@@ -161,17 +182,28 @@ func BatchReport(r batch.Report, theme Theme) []string {
 		Count(int64(r.ModelCalls)), Count(r.Usage.InputTokens), percent(r.Usage.UncachedShare()), Count(r.Usage.OutputTokens),
 		Money(r.CostUSD), Duration(r.Elapsed)))
 	for _, cause := range r.Causes {
-		example := ", such as "
-		if cause.Count == 1 {
-			example = ", row "
-		}
-		lines = append(lines, fmt.Sprintf("  %d %s: %s%s%s: %s", cause.Count, cause.Status, Line(events.Flag(events.Limit(cause.Kind))), example, Line(cause.ID), Clip(Line(cause.Message), causeWidth)))
+		lines = append(lines, causeLine(cause))
 	}
 	if r.Rows > 1 {
 		lines = append(lines, figures("slowest", r.Slowest, func(f batch.RowFigure) string { return fmt.Sprintf("%.1fs", float64(f.DurationMS)/1000) })...)
 		lines = append(lines, figures("most expensive", r.MostExpensive, func(f batch.RowFigure) string { return Money(&f.CostUSD) })...)
 	}
 	return lines
+}
+
+// causeLine tells of one kind of failure, by the first row that it happened to.
+func causeLine(cause batch.Cause) string {
+	example := "such as "
+	switch {
+	case cause.Count > 1:
+	case cause.Line > 0:
+		example = ""
+	default:
+		example = "row "
+	}
+	name := rowName(cause.ID, cause.Line)
+	return fmt.Sprintf("  %d %s: %s, %s%s: %s", cause.Count, cause.Status, Line(events.Flag(events.Limit(cause.Kind))), example, name,
+		Clip(strings.TrimPrefix(Line(cause.Message), name+": "), causeWidth)) // of a row that cannot be read the message has the line, too
 }
 
 // causeWidth is how much of a failure's message the report shows; the output has it
@@ -184,7 +216,7 @@ func figures(title string, rows []batch.RowFigure, value func(batch.RowFigure) s
 	}
 	words := make([]string, len(rows))
 	for i, f := range rows {
-		words[i] = Line(f.ID) + " " + value(f)
+		words[i] = rowName(f.ID, f.Line) + " " + value(f)
 	}
 	return []string{"  " + title + ": " + strings.Join(words, ", ")}
 }

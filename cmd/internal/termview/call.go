@@ -11,13 +11,27 @@ import (
 	"github.com/convene-run/convene/thread"
 )
 
-// Call shows a model call: what was sent since the agent's reply before, the reply, and what
-// it took.
-func Call(run *thread.Run, agent events.AgentID, sent []events.Message, call events.ModelCalled, theme Theme, width int) []string {
-	lines := flow(callFigures(run, agent, call), " · ", width)
+// Called is a model call with what was sent for it.
+type Called struct {
+	Agent events.AgentID
+	// Tools are the names of those that the model was offered.
+	Tools []string
+	Sent  []events.Message
+	Call  events.ModelCalled
+}
+
+// Call shows a model call: which tools were offered, what was sent since the agent's reply
+// before, the reply, and what it took.
+func Call(run *thread.Run, c Called, theme Theme, width int) []string {
+	sent, call := c.Sent, c.Call
+	lines := flow(callFigures(run, c.Agent, call), " · ", width)
 	for _, attempt := range call.Retries {
 		lines = append(lines, theme.notice(cut(fmt.Sprintf("  %s attempt failed after %s: %s %s", signNotice,
 			Duration(milliseconds(attempt.RanMS)), Line(attempt.Error), Line(attempt.Message)), width)))
+	}
+	if len(c.Tools) > 0 {
+		lines = append(lines, "", theme.strong("TOOLS"))
+		lines = append(lines, wrapIndented("  "+Line(strings.Join(c.Tools, ", ")), width)...)
 	}
 	earlier := 0
 	for i, message := range sent {

@@ -104,7 +104,7 @@ func ChatNotices(run *thread.Run, env events.Envelope) []string {
 	}
 	switch e := env.Data.(type) {
 	case events.InputRequested:
-		if e.For == events.InputHuman {
+		if e.For == events.InputHuman && e.HandoffID == "" {
 			return []string{"a person is asked to answer"}
 		}
 	case events.RunSuspended:
@@ -185,6 +185,8 @@ type ChatFrame struct {
 	Queued []string
 	// Prompt stands before the line that is typed.
 	Prompt string
+	// TakingLonger is what the user is told while somebody is slow.
+	TakingLonger string
 }
 
 // maxQueuedShown is how many of the messages that wait are listed.
@@ -238,7 +240,7 @@ func chatStatus(f ChatFrame, theme Theme, width int) []string {
 	}
 	parts = append(parts, theme.active(chatDoing(f)), theme.quiet(Duration(f.Run.DrivenUntil(f.Now))))
 	if slices.ContainsFunc(f.Active, func(a Activity) bool { return a.Slow }) {
-		parts = append(parts, theme.notice("taking longer than expected"))
+		parts = append(parts, theme.notice(Line(f.TakingLonger)))
 	}
 	parts = append(parts, theme.quiet("^C cancels"))
 	if f.Run.Simulated {

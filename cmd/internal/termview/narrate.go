@@ -89,6 +89,9 @@ func inputLines(run *thread.Run, env events.Envelope) []string {
 		if e.For == events.InputHuman {
 			return []string{"a person is to answer: " + Clip(e.Question, narratedCells)}
 		}
+		if e.For == events.InputApproval {
+			return []string{"approval: " + Clip(e.Question, narratedCells)}
+		}
 		if len(e.Choices) > 0 {
 			choices = " (" + Clip(strings.Join(e.Choices, ", "), narratedCells) + ")"
 		}
@@ -143,12 +146,28 @@ func narrateTrouble(run *thread.Run, env events.Envelope) []string {
 		return []string{fmt.Sprintf("%s limit %s reached: %s", signNotice, events.Flag(e.Limit), Clip(e.Consequence, narratedCells))}
 	case events.PermissionDenied:
 		return []string{fmt.Sprintf("%s permission %s is missing: %s", signNotice, Line(e.Permission), Clip(e.What, narratedCells))}
+	case events.EvidenceRefused:
+		return []string{signNotice + " " + about(run, e.Author) + refusedFor(e)}
 	case events.DispatchRefused:
 		return []string{fmt.Sprintf("%s %s refused: %s", signNotice, Line(e.Tool), Clip(e.Result, narratedCells))}
 	case events.Error:
 		return []string{signFailed + " " + about(run, env.Agent) + Line(e.Message)}
 	}
 	return nil
+}
+
+// refusedFor tells why an entry was refused for its sources.
+func refusedFor(e events.EvidenceRefused) string {
+	if e.Reason == events.EvidenceMissing {
+		return "entry refused: it names no source"
+	}
+	var quotes []string
+	for _, c := range e.Sources {
+		if !c.Found {
+			quotes = append(quotes, "“"+Clip(c.Quote, narratedCells)+"”")
+		}
+	}
+	return "entry refused: not found in its source: " + Clip(strings.Join(quotes, ", "), narratedCells)
 }
 
 // restLines tells which calls came when the rest of a turn was asked for.

@@ -61,8 +61,36 @@ func header(f Frame, theme Theme, width int) []string {
 	if f.Run.Simulated {
 		parts = append(parts, theme.notice("SIMULATED"))
 	}
-	lines := []string{theme.strong(Clip(f.Run.Request, width))}
+	most := 1
+	if f.Height >= documentHeight {
+		most = requestLines
+	}
+	var lines []string
+	for _, line := range few(Line(f.Run.Request), width, most) {
+		lines = append(lines, theme.strong(line))
+	}
 	return append(lines, flow(parts, "   ", width)...)
+}
+
+// requestLines is in how many lines a request is shown where there is little room beside it:
+// on a narrow terminal one has little more than how all requests begin.
+const requestLines = 2
+
+// few sets a clean line into at most that many, the last of which is cut.
+func few(line string, width, most int) []string {
+	lines := wrap(line, width)
+	if len(lines) > most {
+		lines = append(lines[:most-1:most-1], strings.Join(lines[most-1:], " "))
+	}
+	for i := range lines {
+		lines[i] = cut(lines[i], width)
+	}
+	return lines
+}
+
+// Request gives all that is kept of a request, in lines.
+func Request(run *thread.Run, width int) []string {
+	return wrap(Line(run.Request), min(max(width-1, minWidth), maxWidth))
 }
 
 // flow sets parts into lines, as many in each as fit. Lines behind the first are
@@ -136,8 +164,12 @@ func nowLines(f Frame, theme Theme, width, room int) []string {
 // doingWidth holds the longest words of [Doing].
 const doingWidth = len(DoingTeam)
 
+// besideDoing is what a line has beside a name and what that agent does: spaces, and for how
+// long.
+const besideDoing = 10
+
 func nowLine(f Frame, a Activity, theme Theme, names, width int) string {
-	doing := pad(string(a.Doing), doingWidth)
+	doing := pad(string(a.Doing), min(doingWidth, width-names-besideDoing))
 	switch a.Doing {
 	case DoingRetrying:
 		doing = theme.notice(retryWords(a.RetryAt.Sub(f.Now), a.Reason))

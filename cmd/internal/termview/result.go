@@ -39,7 +39,7 @@ func plainMarkdown(run *thread.Run, part Part) string {
 	if run.FinalAnswer != nil {
 		answer, fallback = strings.TrimSpace(run.FinalAnswer.Content), run.FinalAnswer.Fallback
 	}
-	document := strings.TrimSpace(run.Document.RenderClean())
+	document := strings.TrimSpace(run.Document.RenderCited())
 	if part == AnswerOnly {
 		document = ""
 	}
@@ -180,7 +180,7 @@ func Rendered(run *thread.Run, part Part, theme Theme, width int) string {
 
 // RenderedDocument sets what stands behind an answer that was shown already.
 func RenderedDocument(run *thread.Run, theme Theme, width int) string {
-	document := strings.TrimSpace(run.Document.RenderClean())
+	document := strings.TrimSpace(run.Document.RenderCited())
 	if document == "" || run.FinalAnswer != nil && run.FinalAnswer.Fallback {
 		return ""
 	}

@@ -10,7 +10,8 @@ import (
 )
 
 // Sources lists every entry of the document with where it comes from: entry ←
-// agent ← tasks ← model call, and below a consolidated one those it stands for.
+// agent ← tasks ← model call, the passages that it rests on, and below a consolidated one
+// those it stands for.
 func Sources(run *thread.Run, theme Theme, width int) []string {
 	layout := run.Document.Layout()
 	var lines []string
@@ -18,6 +19,7 @@ func Sources(run *thread.Run, theme Theme, width int) []string {
 		lines = append(lines, theme.strong(cut(placeName(layout, place), width)))
 		for _, entry := range run.Document.Entries(place) {
 			lines = append(lines, sourceLine(run, entry.ID, entry.Author, entry.Tasks, entry.ModelCall, 1, theme, width))
+			lines = append(lines, citedLines(run, entry.ID, 2, theme, width)...)
 			lines = append(lines, belowLines(run, run.Document.Sources(entry.ID), 2, theme, width)...)
 		}
 	}
@@ -28,7 +30,28 @@ func belowLines(run *thread.Run, sources []document.Source, depth int, theme The
 	var lines []string
 	for _, s := range sources {
 		lines = append(lines, sourceLine(run, s.Entry, s.Author, s.Tasks, s.ModelCall, depth, theme, width))
+		lines = append(lines, citedLines(run, s.Entry, depth+1, theme, width)...)
 		lines = append(lines, belowLines(run, s.Sources, depth+1, theme, width)...)
+	}
+	return lines
+}
+
+// citedLines are the passages that an entry itself names, and that it names none where the
+// team requires some.
+func citedLines(run *thread.Run, id events.EntryID, depth int, theme Theme, width int) (lines []string) {
+	entry, _ := run.Document.Entry(id)
+	indent := strings.Repeat("  ", depth)
+	for _, cited := range entry.Sources {
+		line := indent + "↳ " + Line(document.SourceName(cited.Source))
+		if cited.Found {
+			line += fmt.Sprintf(" ← call %s, result %d", Line(string(cited.Call.ModelCall)), cited.Call.Index+1)
+		} else {
+			line += " " + theme.notice(signNotice+" not found")
+		}
+		lines = append(lines, cut(line, width), cut(indent+"  "+theme.quiet("“"+Clip(cited.Quote, max(20, width-cells(indent)-4))+"”"), width))
+	}
+	if entry.Unsupported {
+		lines = append(lines, cut(indent+theme.notice(signNotice+" unsupported: no source was found"), width))
 	}
 	return lines
 }

@@ -21,7 +21,7 @@ func RunTable(runs []events.RunSummary, now time.Time, theme Theme, width int) [
 			cost = "simulated"
 		}
 		if run.Batch != nil {
-			row, ofBatch = Clip(run.Batch.Row, teamCells), true
+			row, ofBatch = cut(rowName(run.Batch.Row, run.Batch.Line), teamCells), true
 		}
 		rows = append(rows, []string{
 			ShortID(run.Run), row, StatusWord(run.Status), Clip(run.Team, teamCells), Age(now.Sub(run.Start)),
@@ -93,7 +93,10 @@ func stacked(rows [][]string, theme Theme, width int) []string {
 			lines = append(lines, theme.quiet(line))
 			continue
 		}
-		lines = append(lines, line, "  "+cut(rows[i][last], width-2))
+		lines = append(lines, line)
+		for _, part := range few(rows[i][last], width-2, requestLines) {
+			lines = append(lines, "  "+part)
+		}
 	}
 	return lines
 }

@@ -31,6 +31,10 @@ func Team(t *team.Team, prompts bool, theme Theme, width int) []string {
 			lines = append(lines, promptLines(s.Prompt, width)...)
 		}
 	}
+	if names := t.Tools.Names(); len(names) > 0 {
+		lines = append(lines, "", theme.quiet("TOOLS"))
+		lines = append(lines, toolLines(t.Tools, width)...)
+	}
 	if t.Handoff != nil {
 		lines = append(lines, "", theme.quiet("HANDOFF"))
 		lines = append(lines, handoffTargets(t, width)...)
@@ -42,6 +46,14 @@ func Team(t *team.Team, prompts bool, theme Theme, width int) []string {
 	lines = append(lines, "", theme.quiet("DOCUMENT"))
 	lines = append(lines, layoutLines(t.Document, width)...)
 	return append(append(lines, ""), boundLines(t.Limits, theme, width)...)
+}
+
+// toolLines tells which tools are switched on, and how.
+func toolLines(tools *team.Tools, width int) (lines []string) {
+	for _, name := range tools.Names() {
+		lines = append(lines, wrapIndented(strings.TrimRight(fmt.Sprintf("  %-14s %s", name, Line(tools.Settings(name))), " "), width)...)
+	}
+	return lines
 }
 
 // handoffTargets tells who may take over the conversation, on which phrases and in which

@@ -1,0 +1,3 @@
+// Package artifact keeps files beside the log, and has the tools by which models read and
+// write them.
+package artifact
