@@ -112,7 +112,7 @@ var (
 // Links between pages lead somewhere.
 func TestDocsLinks(t *testing.T) {
 	t.Parallel()
-	for _, page := range append(documents(t), filepath.Join(repository, "ARCHITECTURE.md")) {
+	for _, page := range append(append(documents(t), exampleReadmes(t)...), filepath.Join(repository, "ARCHITECTURE.md")) {
 		text, err := os.ReadFile(page)
 		require.NoError(t, err)
 		for _, m := range link.FindAllStringSubmatch(fence.ReplaceAllString(string(text), ""), -1) {

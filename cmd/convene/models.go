@@ -107,6 +107,10 @@ func (d *driver) checkModels(job runner.Job) error {
 		}
 	}
 	route, err := d.models.Resolve(specs...)
+	switch d.models.(type) {
+	case *replayedModels, *scriptModels: // no model is asked
+		return err
+	}
 	if err == nil && d.app.defaultModel() == "" && !slices.ContainsFunc(specs, func(spec string) bool { return spec != "" }) {
 		d.app.say(fmt.Sprintf("no model is set: using %s/%s; --model sets another", route[0].Endpoint.Name, route[0].Model))
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/llm/recording"
 	"github.com/convene-run/convene/runner"
+	"github.com/convene-run/convene/team"
 )
 
 // trafficFlags say what becomes of the calls between the agents and the models.
@@ -25,7 +27,7 @@ func (f *trafficFlags) register(c *cobra.Command) {
 	flags := c.Flags()
 	flags.StringVar(&f.cache, "cache", "", "directory for cached replies: an identical request is answered from it at no cost")
 	flags.StringVar(&f.record, "record", "", "write every request and reply to this file, for --replay")
-	flags.StringVar(&f.replay, "replay", "", "answer from a file written by --record, without a model; a request missing from it fails")
+	flags.StringVar(&f.replay, "replay", "", "answer from a file written by --record, or from a script (.yaml) of the model's side, without a model; a request missing from it fails")
 	c.MarkFlagsMutuallyExclusive("record", "replay")
 	c.MarkFlagsMutuallyExclusive("cache", "replay")
 }
@@ -46,7 +48,7 @@ func (f *trafficFlags) open(a *app, models runner.Models) (*traffic, error) {
 	var err error
 	switch {
 	case f.replay != "":
-		t.models, err = openReplay(f.replay)
+		t.models, err = f.openReplay()
 	case f.record != "":
 		if t.recorder, err = newRecording(f.record, models); err == nil {
 			t.models = t.recorder
@@ -148,7 +150,33 @@ type replayedModels struct {
 	sources []recording.Source
 }
 
-func openReplay(path string) (*replayedModels, error) {
+// scriptModels answers every model from a script, and says that it simulates.
+type scriptModels struct{ endpoint *llm.Endpoint }
+
+// openReplay tells a script from a recording by its name.
+func (f *trafficFlags) openReplay() (runner.Models, error) {
+	if ext := filepath.Ext(f.replay); ext != ".yaml" && ext != ".yml" {
+		return openRecording(f.replay)
+	}
+	source, err := os.ReadFile(f.replay)
+	if err != nil {
+		return nil, fmt.Errorf("--replay %w", unreadable(f.replay, err))
+	}
+	script := &recording.Script{}
+	file := team.ReadYAML(f.replay, source, script)
+	script.Check(func(place, message string) { file.Problem(place, "%s", message) })
+	if err := file.Err(); err != nil {
+		return nil, err
+	}
+	return &scriptModels{&llm.Endpoint{Name: recording.ScriptProvider, Simulated: true, Client: script}}, nil
+}
+
+// Resolve implements [runner.Models].
+func (m *scriptModels) Resolve(specs ...string) (llm.Route, error) {
+	return llm.Route{{Endpoint: m.endpoint, Model: recording.ScriptModel}}, nil
+}
+
+func openRecording(path string) (*replayedModels, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("--replay %w", unreadable(path, err))
