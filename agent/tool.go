@@ -47,6 +47,8 @@ type Invocation struct {
 	MaxResultChars int
 	// Artifacts are the files that there are.
 	Artifacts Artifacts
+	// Folder is the run's own folder, if it has one.
+	Folder Folder
 
 	// progress is what Progress does, nil for a call that nobody waits for.
 	progress func()

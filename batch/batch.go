@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/convene-run/convene/agent"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/runner"
@@ -40,6 +41,13 @@ type Config struct {
 	Solo bool
 	// Tenant defaults to [events.LocalTenant].
 	Tenant events.TenantID
+	// FilesRoot is the folder below which the files and folders of rows lie. What leads out of
+	// it is refused, links as well. Defaults to none: rows that name files or a folder are bad.
+	FilesRoot string
+	// Extract gives a file of a row with its media type and its text, as [runner.Job.Files]
+	// describes them; it must be safe for concurrent use, and its context ends with the batch.
+	// Defaults to the file as it is.
+	Extract func(ctx context.Context, name string, data []byte) agent.File
 	// Concurrency is how many rows run at once; those that wait for an endpoint do not
 	// count. Defaults to [DefaultConcurrency].
 	Concurrency int
@@ -97,6 +105,8 @@ type Batch struct {
 	crew runner.Crew
 	// journal is set from the claim of the batch's thread on.
 	journal *journal
+	// extracting has a place for each row whose files are being read; nil without a root.
+	extracting chan struct{}
 	// attempt counts the retries of failed rows.
 	attempt int
 
@@ -171,7 +181,10 @@ func New(config Config) (*Batch, error) {
 		budget: runner.NewBudget(runner.BudgetLimits{MaxTokens: config.MaxTokens, MaxCostUSD: config.MaxCostUSD}),
 		teams:  newTeams(config),
 	}
-	job, err := b.job(&Row{Request: "check", Vars: placeholders(config.Team)})
+	if err := b.openRoot(); err != nil {
+		return nil, err
+	}
+	job, err := b.job(&Row{Request: "check", Vars: placeholders(config.Team), Folder: b.anyFolder()})
 	if err == nil {
 		b.crew, err = config.Runner.Check(job)
 	}

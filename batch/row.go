@@ -34,6 +34,11 @@ type Row struct {
 	Vars map[string]string
 	// Thread is a UUID version 4. Defaults to a thread of the row's own.
 	Thread events.ThreadID
+	// Files come with the request, as [runner.Job.Files] do; what a model can read of them
+	// stands behind the request. Folder is the row's own: its agents' tools read the files of
+	// it in place of the team's. Both are paths below [Config.FilesRoot], with slashes.
+	Files  []string
+	Folder string
 	// Input is a JSON object of what the row has beyond these, copied to the output.
 	Input json.RawMessage
 	// Line is where the row begins in its file, from 1, for errors to name. Defaults to
@@ -63,7 +68,7 @@ type Row struct {
 func rowOf(read *files.Row) Row {
 	return Row{
 		ID: read.ID, Index: read.Index, Request: read.Request, Team: read.Team, Vars: read.Vars,
-		Thread: read.Thread, Input: read.Input, Line: read.Line,
+		Thread: read.Thread, Files: read.Files, Folder: read.Folder, Input: read.Input, Line: read.Line,
 		unnamed: !read.Explicit,
 	}
 }

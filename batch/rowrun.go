@@ -69,6 +69,9 @@ func (b *Batch) begin(ctx context.Context, row *Row) (run *runner.Run, over *run
 	if _, err := b.config.Runner.Check(job); err != nil {
 		return nil, nil, row.refused(err)
 	}
+	if err := b.attach(ctx, row, &job); err != nil {
+		return nil, nil, ifNotEnded(ctx, err)
+	}
 	run, err = b.start(ctx, job)
 	var input *runner.InputError
 	switch {
@@ -122,7 +125,7 @@ func (b *Batch) takeUp(ctx context.Context, row *Row) (*runner.Run, *runner.Resu
 	}
 	run, err := b.patiently(func() (*runner.Run, error) {
 		return b.config.Runner.Resume(ctx, b.config.Tenant, summary.Run, runner.Terms{
-			Priority: llm.PriorityBatch, Functions: b.functions(row), Budget: b.budget, MaxWait: b.config.MaxWait, OnInput: b.config.OnInput, Approve: b.approve(),
+			Priority: llm.PriorityBatch, Functions: b.functions(row), Budget: b.budget, MaxWait: b.config.MaxWait, OnInput: b.config.OnInput, Approve: b.approve(), FilesRoot: b.config.FilesRoot,
 		})
 	}, events.ErrLocked)
 	if errors.Is(err, events.ErrHeld) || errors.Is(err, events.ErrLocked) {
@@ -164,11 +167,15 @@ func (b *Batch) job(row *Row) (runner.Job, error) {
 	if row.Thread == b.Key().Thread {
 		return runner.Job{}, row.bad(KindInvalidRow, fmt.Sprintf("the thread %s is the batch's own", row.Thread))
 	}
+	if err := b.checkFiles(row, t); err != nil {
+		return runner.Job{}, err
+	}
 	return runner.Job{
-		Tenant: b.config.Tenant, Thread: b.config.Identity.threadID(row), Run: b.config.Identity.runID(row),
+		FilesRoot: b.config.FilesRoot,
+		Tenant:    b.config.Tenant, Thread: b.config.Identity.threadID(row), Run: b.config.Identity.runID(row),
 		Continues: row.continues, Request: row.Request, Vars: row.Vars, Team: t, Functions: b.functions(row), Model: b.config.Model, Solo: b.config.Solo,
 		Priority: llm.PriorityBatch, Budget: b.budget, MaxWait: b.config.MaxWait, OnInput: b.config.OnInput, Approve: b.approve(),
-		Batch: &events.BatchRow{Batch: events.BatchID(b.config.Identity.ID), Row: row.ID, Index: row.Index, Line: row.nameLine(), Attempt: row.Attempt},
+		Batch: &events.BatchRow{Batch: events.BatchID(b.config.Identity.ID), Row: row.ID, Index: row.Index, Line: row.nameLine(), Attempt: row.Attempt, Folder: row.Folder},
 	}, nil
 }
 

@@ -20,6 +20,9 @@ type BatchRow struct {
 	Line int `json:"line,omitempty"`
 	// Attempt counts how often the row was retried after a failure, from 0.
 	Attempt int `json:"attempt,omitempty"`
+	// Folder is the row's own folder, whose files its agents' tools read in place of the
+	// team's: relative to the root that whoever runs the batch names. "" where it has none.
+	Folder string `json:"folder,omitempty"`
 }
 
 // BatchStarted says that a process took a batch up: for the first time, or again.

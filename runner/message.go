@@ -204,7 +204,7 @@ func (r *Run) talk(ctx, work context.Context, live *agent.Live, dispatcher loop.
 			l := &loop.Loop{
 				Spec: r.plan.specs[events.FacilitatorID], Role: facilitator.NewRole(&r.plan.config.Team, r.plan.facilitators(), r.prompt),
 				ID: thread.Facilitator, Run: r.id, Priority: r.terms.Priority, Journal: r.journal, Caller: r.patience, Governor: r.governor,
-				Dispatcher: dispatcher, Work: work, Live: live, Files: r.files(),
+				Dispatcher: dispatcher, Work: work, Live: live, Files: r.files(), FilesRoot: r.terms.FilesRoot,
 			}
 			err = l.Drive(ctx)
 		}
@@ -232,7 +232,7 @@ func (r *Run) converse(ctx context.Context, session *conversation.Session, dispa
 	defer done()
 	l := &loop.Loop{
 		Spec: spec, ID: thread.ActorID(session.ID), Run: r.id, Priority: r.terms.Priority, Journal: r.journal, Caller: r.patience,
-		Governor: r.governor, Dispatcher: dispatcher, Decide: r.terms.Approve.decision(), Live: live, Files: r.files(),
+		Governor: r.governor, Dispatcher: dispatcher, Decide: r.terms.Approve.decision(), Live: live, Files: r.files(), FilesRoot: r.terms.FilesRoot,
 		Role: &specialists.Session{
 			ID: session.ID, Agent: target, DisplayName: spec.DisplayName, Limits: r.plan.config.Team.Limits, Desk: r.plan.desk,
 			Sentences: r.plan.config.Team.Conversation.Sentences(), Memory: r.plan.config.Team.Conversation.Window(),

@@ -304,8 +304,8 @@ func (r *Run) run(ctx, work context.Context, live *agent.Live) {
 	watching.Go(func() { r.listen(underWay) })
 
 	dispatcher := specialists.NewDispatcher(specialists.Config{
-		Files: r.files(),
-		Run:   r.id, Priority: r.terms.Priority, Team: &r.plan.config.Team, Specs: r.plan.specs, Asked: r.plan.asked, Journal: r.journal,
+		Files: r.files(), FilesRoot: r.terms.FilesRoot,
+		Run: r.id, Priority: r.terms.Priority, Team: &r.plan.config.Team, Specs: r.plan.specs, Asked: r.plan.asked, Journal: r.journal,
 		Functions: r.terms.Functions, Supervisor: r.plan.supervisor, Decide: r.terms.Approve.decision(),
 		Caller: r.patience, Governor: r.governor.dispatch, Watch: r.watch.add,
 	})

@@ -208,6 +208,9 @@ type Job struct {
 	// Approve says who decides on calls that wait for a person's approval. Defaults to
 	// [ParkForApproval].
 	Approve Approve
+	// FilesRoot is the folder below which Batch.Folder lies: absolute, and without links.
+	// Defaults to none, so that a row with a folder reads no files.
+	FilesRoot string
 }
 
 // Terms are what a run is driven under. They are of the process, not of the run:
@@ -227,11 +230,13 @@ type Terms struct {
 	// Approve says who decides on calls that wait for a person's approval. Defaults to
 	// [ParkForApproval].
 	Approve Approve
+	// FilesRoot is that of [Job].
+	FilesRoot string
 }
 
 // terms are those of a run that the job starts.
 func (job *Job) terms() Terms {
-	return Terms{Priority: job.Priority, Functions: maps.Clone(job.Functions), Budget: job.Budget, MaxWait: job.MaxWait, OnInput: job.OnInput, Approve: job.Approve}
+	return Terms{Priority: job.Priority, Functions: maps.Clone(job.Functions), Budget: job.Budget, MaxWait: job.MaxWait, OnInput: job.OnInput, Approve: job.Approve, FilesRoot: job.FilesRoot}
 }
 
 // MaxRequestChars bounds a request.
@@ -373,6 +378,9 @@ func (r *Runner) Start(ctx context.Context, job Job) (*Run, error) {
 // prepareStart gives the plan of a job and the first fact of its run.
 func (r *Runner) prepareStart(job Job) (*plan, events.WorkflowStarted, error) {
 	plan, err := r.plan(job)
+	if err == nil {
+		err = job.folderNeeded()
+	}
 	if err != nil {
 		return nil, events.WorkflowStarted{}, err
 	}
@@ -386,6 +394,14 @@ func (r *Runner) prepareStart(job Job) (*plan, events.WorkflowStarted, error) {
 		started.Prompt = prompt
 	}
 	return plan, started, nil
+}
+
+// folderNeeded refuses a job without a folder of its own whose team reads nothing else.
+func (job *Job) folderNeeded() error {
+	if job.Solo || !job.Team.ReadsOwnFolder() || job.Batch != nil && job.Batch.Folder != "" {
+		return nil
+	}
+	return &InputError{fmt.Sprintf(`team %s reads the folder of a row: run it with convene batch --files-root DIR and rows that name a "folder", or list folders under tools.files.roots`, job.Team.Name)}
 }
 
 // started is the first fact of a run of the plan.

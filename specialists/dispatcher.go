@@ -30,6 +30,8 @@ type Config struct {
 	Caller     loop.Caller
 	// Files keeps what the results of tools bring beside text; nil for nothing.
 	Files loop.Files
+	// FilesRoot is that of [loop.Loop].
+	FilesRoot string
 	// Governor gives the governor of a dispatch that has spent so much so far.
 	Governor func(spent events.Usage, costUSD *float64) loop.Governor
 	// Functions are the specialists that are Go functions.
@@ -98,7 +100,7 @@ func (d *Dispatcher) Dispatch(ctx context.Context, id events.DispatchID, timeout
 	}
 	l := &loop.Loop{
 		Spec: spec, Role: role, ID: thread.ActorOf(id), Run: d.config.Run, Priority: d.config.Priority,
-		Journal: d.config.Journal, Caller: d.config.Caller, Governor: d.config.Governor(spent, cost), Decide: d.config.Decide, Live: live, Files: d.config.Files,
+		Journal: d.config.Journal, Caller: d.config.Caller, Governor: d.config.Governor(spent, cost), Decide: d.config.Decide, Live: live, Files: d.config.Files, FilesRoot: d.config.FilesRoot,
 	}
 	return l.Drive(ctx)
 }

@@ -12,18 +12,22 @@ import (
 // FilesTool sets the tools that read files.
 type FilesTool struct {
 	// Roots are the folders that may be read, with all that is below them. [Load] makes them
-	// absolute, without links; a team that comes from elsewhere gives them so.
-	Roots []string `json:"roots" jsonschema:"Folders that may be read, with all that is below them. A relative path begins at the folder of the team file."`
+	// absolute, without links; a team that comes from elsewhere gives them so. A row of a batch
+	// that has a folder of its own reads that in their place; none is a team for such rows alone.
+	Roots []string `json:"roots,omitempty" jsonschema:"Folders that may be read, with all that is below them. A relative path begins at the folder of the team file. A row of a batch that names a folder of its own reads that instead; without roots ({}), nothing else is read."`
+}
+
+// ReadsOwnFolder reports whether the team's tools read files only of the folder that a run has
+// of its own.
+func (t *Team) ReadsOwnFolder() bool {
+	return t.Tools != nil && t.Tools.Files != nil && len(t.Tools.Files.Roots) == 0
 }
 
 // maxRoots bounds the folders of a team: the model reads a list of them.
 const maxRoots = 20
 
 func (f *FilesTool) check(found *problems) {
-	switch {
-	case len(f.Roots) == 0:
-		found.add("tools.files", "no folder that may be read; list it under roots, such as \"roots: [./docs]\"")
-	case len(f.Roots) > maxRoots:
+	if len(f.Roots) > maxRoots {
 		found.add("tools.files.roots", "%d folders, %d is the most; name one that holds several of them", len(f.Roots), maxRoots)
 	}
 	names := map[string]string{}

@@ -84,6 +84,9 @@ func (t *Tools) Settings(tool string) string {
 	case ToolNow:
 		return cmp.Or(t.Now.Zone, "UTC")
 	case ToolListFiles, ToolReadFile, ToolSearchFiles:
+		if len(t.Files.Roots) == 0 {
+			return "below the own folder of each row of a batch"
+		}
 		return "below " + join(t.Files.Roots)
 	case ToolQuerySQL:
 		return t.QuerySQL.said()

@@ -18,7 +18,7 @@ func TestToolSettings(t *testing.T) {
 		"clock: {}":                        `t.yaml:2:9: unknown key "clock" in tools; the keys here are`,
 		"fetch_ulr: {}":                    `did you mean "fetch_url"?`,
 		"now:":                             "tools.now has no value",
-		"files: {}":                        "no folder that may be read",
+		"files: {}":                        "",
 		"files: {roots: ['']}":             "an empty path",
 		"files: {roots: [a/docs, b/docs]}": "the folders a/docs and b/docs have the same name",
 		"fetch_url: {allow: ['https://example.com']}":                                              `"https://example.com" is no host`,

@@ -28,6 +28,9 @@ func AskOf(t *team.Team) Ask {
 		wants.Files, wants.FetchURL, wants.QuerySQL = tools.Files, tools.FetchURL, tools.QuerySQL
 	}
 	if wants.Files != nil {
+		if len(wants.Files.Roots) == 0 {
+			ask.Lines = append(ask.Lines, "read the files below the folder that a row of a batch names, within the batch's --files-root")
+		}
 		for _, root := range wants.Files.Roots {
 			ask.Lines = append(ask.Lines, fmt.Sprintf("read the files below %q", root))
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/convene-run/convene/agent"
 	"github.com/convene-run/convene/batch"
 	"github.com/convene-run/convene/events/sqlite"
 	"github.com/convene-run/convene/llm"
@@ -33,6 +34,7 @@ type batchFlags struct {
 	costUSD     float64
 	tokens      int64
 	rowTime     time.Duration
+	filesRoot   string
 	tune        tuneFlags
 	time        time.Duration
 	traffic     trafficFlags
@@ -51,11 +53,13 @@ func newBatchCommand(a *app) *cobra.Command {
 		Annotations: map[string]string{ownNotices: "true"}, // --json makes them JSON
 		Short:       "Have a team work on many requests, one output row for each",
 		Long: `Have a team work on many requests. IN has one row per request: JSON objects, one per
-line, with "request" and optionally "id", "team", "vars" and "thread_id"; CSV with a
-header, whose other columns become vars; or plain lines. - reads standard input. OUT
+line, with "request" and optionally "id", "team", "vars", "thread_id", "files" and
+"folder"; CSV with a header, whose other columns become vars; or plain lines. - reads standard input. OUT
 gets one JSON line per row, in the order of the rows. Rows with the same "thread_id"
 form a conversation: they run one after another, and each sees the requests and answers
-of those before it.
+of those before it. "files", such as ["a.pdf"] (in CSV a.pdf;b.csv), come with the
+request like those of run --file; the tools of a team that read files read "folder" in
+place of the team's own folders. Both are paths below --files-root.
 
 Run the same command again to continue after ^C, a crash or a limit: finished rows are
 skipped, runs in progress continue from their log, and no finished model call is
@@ -89,6 +93,8 @@ their runs; a second ^C exits at once. Either way the same command continues the
 	flags.StringVar(&f.model, "model", "", "model for every agent, as provider/name, instead of the team's models and fallbacks; a comma-separated list is tried in order (default: the team's, CONVENE_MODEL, or the configuration's)")
 	flags.StringVar(&f.baseURL, "base-url", "", "OpenAI-compatible endpoint, such as http://localhost:8080/v1 (or OPENAI_BASE_URL)")
 	flags.BoolVar(&f.solo, "solo", false, "have a single agent answer each row, for comparison")
+	flags.StringVar(&f.filesRoot, "files-root", "", "folder that the files and folders of rows are in; nothing outside it is read")
+	_ = c.MarkFlagDirname("files-root") // fails only for a flag that is not there
 	flags.IntVar(&f.concurrency, "concurrency", batch.DefaultConcurrency, "maximum number of rows in progress at once")
 	flags.StringVar(&f.maxFailures, "max-failures", "", "stop when more rows than this have failed: a number, or a percentage such as 3%")
 	flags.Float64Var(&f.costUSD, "max-cost", 0, "stop when the whole batch has cost this much, in US dollars")
@@ -150,7 +156,7 @@ func (a *app) batch(c *cobra.Command, f *batchFlags) (err error) {
 		return err
 	}
 	f.files.Stdin, f.files.Stdout = a.in, unaltered(a.out)
-	config, err := f.config(r, t, a.limiters)
+	config, err := f.config(r, t, a.limiters, a.extractor().File)
 	if err != nil {
 		return usage(err)
 	}
@@ -213,12 +219,12 @@ func (f *batchFlags) check(c *cobra.Command) (err error) {
 	return err
 }
 
-func (f *batchFlags) config(r *runner.Runner, t *team.Team, limiters func() []llm.LimiterState) (batch.Config, error) {
+func (f *batchFlags) config(r *runner.Runner, t *team.Team, limiters func() []llm.LimiterState, extract func(context.Context, string, []byte) agent.File) (batch.Config, error) {
 	failures, err := batch.ParseMaxFailures(f.maxFailures)
 	return batch.Config{
 		Runner: r, Team: t, Model: f.model, Solo: f.solo, Concurrency: f.concurrency, MaxFailures: failures,
 		MaxCostUSD: f.costUSD, MaxTokens: f.tokens, RowTimeout: f.rowTime, Timeout: f.time, MaxWait: time.Duration(f.maxWait), OnInput: runner.OnInput(f.onInput), Approve: runner.Approve(f.approve),
-		Limiters: limiters,
+		Limiters: limiters, FilesRoot: f.filesRoot, Extract: extract,
 	}, err
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -18,7 +17,6 @@ import (
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/internal/artifact"
 	"github.com/convene-run/convene/internal/chars"
-	"github.com/convene-run/convene/internal/quote"
 	"github.com/convene-run/convene/runner"
 )
 
@@ -39,12 +37,12 @@ func (a *app) readRequest(ctx context.Context, args, files []string) (string, []
 	}
 	var attached []agent.File
 	for _, path := range files {
-		file, text, err := a.readAttachment(ctx, path)
+		file, section, err := a.readAttachment(ctx, path)
 		if err != nil {
 			return "", nil, err
 		}
 		attached = append(attached, file)
-		request += fmt.Sprintf("\n\n## File: %s\n\n%s", quote.OneLine(file.Name), text)
+		request += section
 	}
 	return request, attached, nil
 }
@@ -97,7 +95,7 @@ func (a *app) requestText(args []string) (string, error) {
 }
 
 // readAttachment reads a file that goes along, and gives what the request says of it.
-func (a *app) readAttachment(ctx context.Context, path string) (file agent.File, quoted string, err error) {
+func (a *app) readAttachment(ctx context.Context, path string) (file agent.File, section string, err error) {
 	in, name := a.in, "standard input"
 	if path != stdin {
 		opened, err := os.Open(path)
@@ -118,8 +116,8 @@ func (a *app) readAttachment(ctx context.Context, path string) (file agent.File,
 	if file.Note != "" {
 		fmt.Fprintf(a.err, "%s: %s\n", termview.Line(name), termview.Line(file.Note))
 	}
-	quoted, err = attachment(&file)
-	return file, quoted, err
+	section, err = artifact.Section(&file)
+	return file, section, err
 }
 
 // extractor reads the files that go along with a request.
@@ -129,48 +127,6 @@ func (a *app) extractor() *extract.Extractor {
 		return &extract.Extractor{}
 	}
 	return &extract.Extractor{CacheDir: filepath.Join(dir, "convene", "pdf")}
-}
-
-// maxQuotedChars is how much of the text of one document a request quotes: some eighty pages.
-// The rest is read from the artifact.
-const maxQuotedChars = 200_000
-
-// attachment is what the request says of a file: the text of it, quoted. A text stands there
-// byte for byte.
-func attachment(file *agent.File) (string, error) {
-	switch {
-	case len(file.Pages) > 0:
-		return artifact.Describe(file) + "\n\n" + quotedPages(file.Pages), nil
-	case file.Note != "" || strings.HasPrefix(file.MediaType, "image/"):
-		return artifact.Describe(file), nil
-	}
-	text, err := readText(bytes.NewReader(file.Data), file.Name)
-	return quote.Lines(text), err
-}
-
-// quotedPages quotes pages, as many as there is room for.
-func quotedPages(pages []string) string {
-	if len(pages) == 1 {
-		head, more := chars.Cut(pages[0], maxQuotedChars)
-		return quote.Lines(head) + cutOff(more)
-	}
-	var out strings.Builder
-	for i, page := range pages {
-		if out.Len()+len(page) > maxQuotedChars {
-			fmt.Fprintf(&out, "[cut: %d of %d pages are quoted; read_artifact reads the others]", i, len(pages))
-			break
-		}
-		fmt.Fprintf(&out, "Page %d:\n%s\n\n", i+1, quote.Lines(page))
-	}
-	return strings.TrimRight(out.String(), "\n")
-}
-
-// cutOff says how much of a text is not quoted.
-func cutOff(more int) string {
-	if more == 0 {
-		return ""
-	}
-	return fmt.Sprintf("\n[cut: %d more characters; read_artifact reads them]", more)
 }
 
 // nameUnread says that standard input has something which somebody may have meant to be

@@ -63,7 +63,7 @@ func Samples() map[events.Kind]events.Event {
 			Config:        json.RawMessage(`{"limits":{"max_tasks":40}}`),
 			Solo:          true,
 			Simulated:     true,
-			Batch:         &events.BatchRow{Batch: "0c1d2e3f-4a5b-4c6d-8e7f-8091a2b3c4d5", Row: "q-17", Index: 16, Line: 18, Attempt: 1},
+			Batch:         &events.BatchRow{Batch: "0c1d2e3f-4a5b-4c6d-8e7f-8091a2b3c4d5", Row: "q-17", Index: 16, Line: 18, Attempt: 1, Folder: "vendors/17"},
 			BinaryVersion: "1.0.0",
 			Continues:     "019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4b00", TasksBefore: 5, FinishedBefore: 3, Follows: "019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4b01", MessageID: "m-17", Synthetic: true,
 			ForkedFrom: &events.ForkOrigin{

@@ -47,7 +47,7 @@ func (l *Loop) advance(tx *thread.Tx, a advancing) []pending {
 			Ref: events.CallRef{
 				ModelCall: a.id, Index: i, CallID: tc.ID, Arguments: tc.Arguments, Extra: tc.Extra, Early: a.early,
 			},
-			MaxResultChars: l.Spec.MaxResultChars, Artifacts: l.artifacts(tx),
+			MaxResultChars: l.Spec.MaxResultChars, Artifacts: l.artifacts(tx), Folder: l.folder(tx),
 		}
 		tool, err := l.check(tx, a, i, tc)
 		if err != nil && (call == nil || !call.Started) {

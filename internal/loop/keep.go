@@ -38,6 +38,14 @@ func (l *Loop) artifacts(tx *thread.Tx) agent.Artifacts {
 	return agent.Artifacts{Known: known[:len(known):len(known)], Open: l.Files.Open}
 }
 
+// folder is the run's own.
+func (l *Loop) folder(tx *thread.Tx) (own agent.Folder) {
+	if row := tx.Run.Started.Batch; row != nil && row.Folder != "" {
+		own = agent.Folder{Root: l.FilesRoot, Path: row.Folder}
+	}
+	return own
+}
+
 // keeping puts what a result brings beside text into the store, before the result is a fact.
 // A nil keeping has nothing to tell.
 type keeping struct {

@@ -31,6 +31,9 @@ type Loop struct {
 	// Files keeps what results bring beside text. Defaults to nil: results are then cut, and
 	// files left out.
 	Files Files
+	// FilesRoot is the folder below which the run's own folder lies. Defaults to none: a run
+	// that has one of its own then reads no files.
+	FilesRoot string
 	// Work ends what the agent's tools have under way, before the agent itself must end:
 	// it is derived from the context of Drive. Defaults to that.
 	Work context.Context

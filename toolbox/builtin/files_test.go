@@ -182,6 +182,50 @@ func TestFileEscapes(t *testing.T) {
 	}
 }
 
+// A run with a folder of its own reads that, in place of what the team names, and nothing
+// beside it: not what links lead to, nor its neighbours.
+func TestOwnFolderOfARun(t *testing.T) {
+	root := tree(t, map[string]string{"rows/one/a": "A", "rows/two/b": secret, "docs/c": secret, "out": secret})
+	for link, target := range map[string]string{"rows/one/two": "../two", "rows/one/out": "../../out", "rows/linked": "../docs", "rows/near": "one"} {
+		require.NoError(t, os.Symlink(target, filepath.Join(root, filepath.FromSlash(link))))
+	}
+	reads := func(own agent.Folder, tool string, args in, roots ...string) (string, error) {
+		raw, err := json.Marshal(args)
+		require.NoError(t, err)
+		tools := opened(t, team.Tools{Files: &team.FilesTool{Roots: roots}})
+		result, err := tools[tool].Handler.(agent.External).Call(t.Context(), agent.Invocation{Ref: events.CallRef{Arguments: string(raw)}, Folder: own})
+		return result.Text, err
+	}
+	rows, docs := filepath.Join(root, "rows"), filepath.Join(root, "docs")
+	for _, roots := range [][]string{nil, {docs}} {
+		for _, path := range []string{"one", "near", "two/../one"} {
+			own := agent.Folder{Root: rows, Path: path}
+			text, err := reads(own, "read_file", in{"path": "a"}, roots...)
+			require.NoError(t, err)
+			require.Equal(t, "A", text)
+			text, err = reads(own, "list_files", in{}, roots...)
+			require.NoError(t, err)
+			require.Equal(t, "a (1)\n", text)
+			text, err = reads(own, "search_files", in{"pattern": "."}, roots...)
+			require.NoError(t, err)
+			require.Contains(t, text, "a:1: A\n[1 files searched")
+			for _, name := range []string{"../two/b", "two/b", "out", "c", filepath.Join(docs, "c")} {
+				text, err := reads(own, "read_file", in{"path": name}, roots...)
+				require.Error(t, err, "%q was read: %s", name, text)
+				require.NotContains(t, err.Error(), root+"/rows", "no path of this machine is told")
+			}
+		}
+		for path, want := range map[string]string{"..": "leads out", "../docs": "leads out", docs: "leads out", "linked": "cannot be read", "none": "cannot be read", "one/a": "cannot be read"} {
+			_, err := reads(agent.Folder{Root: rows, Path: path}, "list_files", in{}, roots...)
+			require.ErrorContains(t, err, want, path)
+		}
+		_, err := reads(agent.Folder{Path: "one"}, "read_file", in{"path": "c"}, roots...)
+		require.ErrorContains(t, err, "continue the batch with its own command")
+	}
+	_, err := reads(agent.Folder{}, "read_file", in{"path": "a"})
+	require.ErrorContains(t, err, "no folder of its own")
+}
+
 // A root that was replaced by a link since somebody consented to it is not read.
 func TestRootThatBecomesALink(t *testing.T) {
 	outside := tree(t, map[string]string{"docs/a": "A", "other/a": secret})

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/convene-run/convene/agent"
 )
 
 // maxFileBytes bounds a file that is read or searched: text of this size is a mistake, or a
@@ -20,6 +22,19 @@ const maxFileBytes = 64 << 20
 type folders struct {
 	roots []string
 	names []string // what the model calls them: "" where there is one
+	// own takes the place of the roots, if it has a path.
+	own agent.Folder
+}
+
+// of gives the folders that a call reads: those of the team, or its run's own.
+func (f *folders) of(in *agent.Invocation) (*folders, error) {
+	switch {
+	case in.Folder.Path != "":
+		return &folders{roots: []string{""}, names: []string{""}, own: in.Folder}, nil
+	case len(f.roots) == 0:
+		return nil, errors.New("this run has no folder of its own to read, and the team names none")
+	}
+	return f, nil
 }
 
 func newFolders(roots []string) (*folders, error) {
@@ -76,6 +91,10 @@ func (f *folders) open(name string) (root *os.Root, rest string, err error) {
 	}
 	if !filepath.IsLocal(filepath.FromSlash(rest)) {
 		return nil, "", fmt.Errorf("%q leads out of the folder that may be read: give a path within it, as list_files does", name)
+	}
+	if f.own.Path != "" {
+		root, err = f.own.Open()
+		return root, rest, err
 	}
 	if err := checkRoot(f.roots[at]); err != nil {
 		return nil, "", err

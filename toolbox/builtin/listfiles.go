@@ -35,7 +35,11 @@ func listFiles(within *folders, most int) agent.Tool {
 			return agent.Result{}, fmt.Errorf("%q is no pattern: write one such as *.md", args.Match)
 		}
 		var b strings.Builder
-		err := within.walk(ctx, args.Path, args.Match, func(found foundFile) error {
+		within, err := within.of(&in)
+		if err != nil {
+			return agent.Result{}, err
+		}
+		err = within.walk(ctx, args.Path, args.Match, func(found foundFile) error {
 			in.Progress()
 			fmt.Fprintf(&b, "%s (%d)\n", found.name, found.info.Size())
 			return nil

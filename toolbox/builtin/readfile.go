@@ -25,7 +25,11 @@ func readFile(within *folders, most int) agent.Tool {
 	return agent.Func(llm.Tool{
 		Name:        team.ToolReadFile,
 		Description: "Reads a text file. A long one comes in parts: each says at which offset the next begins.",
-	}, events.EffectPure, func(_ context.Context, _ agent.Invocation, args readFileArgs) (agent.Result, error) {
+	}, events.EffectPure, func(_ context.Context, in agent.Invocation, args readFileArgs) (agent.Result, error) {
+		within, err := within.of(&in)
+		if err != nil {
+			return agent.Result{}, err
+		}
 		file, info, err := within.file(args.Path)
 		if err != nil {
 			return agent.Result{}, err

@@ -49,6 +49,10 @@ func searchFiles(within *folders) agent.Tool {
 		if err != nil {
 			return agent.Result{}, err
 		}
+		within, err := within.of(&in)
+		if err != nil {
+			return agent.Result{}, err
+		}
 		err = within.walk(ctx, args.Path, args.Match, func(file foundFile) error {
 			in.Progress()
 			return s.file(ctx, file)

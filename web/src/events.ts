@@ -646,6 +646,7 @@ export interface BatchRow {
   index: number;
   line?: number;
   attempt?: number;
+  folder?: string;
 }
 
 export interface ForkOrigin {

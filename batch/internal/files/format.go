@@ -108,7 +108,12 @@ const (
 	columnTeam    = "team"
 	columnVars    = "vars"
 	columnThread  = "thread_id"
+	columnFiles   = "files"
+	columnFolder  = "folder"
 )
+
+// fileSeparator stands between the files of a row in CSV.
+const fileSeparator = ";"
 
 // maxIDChars bounds an explicit id: it is in every view and in every output.
 const maxIDChars = 200
@@ -168,6 +173,8 @@ func decodeJSON(data []byte, row *Row) error {
 	read(columnRequest, func(v json.RawMessage) error { return readText(v, &row.Request) })
 	read(columnTeam, func(v json.RawMessage) error { return readText(v, &row.Team) })
 	read(columnThread, func(v json.RawMessage) error { return readText(v, (*string)(&row.Thread)) })
+	read(columnFiles, func(v json.RawMessage) error { return readFiles(v, &row.Files) })
+	read(columnFolder, func(v json.RawMessage) error { return readText(v, &row.Folder) })
 	read(columnVars, func(v json.RawMessage) error { return ReadVars(v, &row.Vars) })
 	if len(columns) > 0 {
 		rest, err := json.Marshal(columns)
@@ -182,6 +189,13 @@ func decodeJSON(data []byte, row *Row) error {
 func readText(value json.RawMessage, into *string) error {
 	if json.Unmarshal(value, into) != nil {
 		return fmt.Errorf("is %s, not text", chars.Clip(string(value), 40))
+	}
+	return nil
+}
+
+func readFiles(value json.RawMessage, into *[]string) error {
+	if json.Unmarshal(value, into) != nil {
+		return fmt.Errorf("is %s, not an array of paths, such as [\"report.pdf\"]", chars.Clip(string(value), 40))
 	}
 	return nil
 }
@@ -286,6 +300,10 @@ func (d *decoder) decodeCSV(data []byte, row *Row) error {
 			row.Team = fields[i]
 		case columnThread:
 			row.Thread = events.ThreadID(fields[i])
+		case columnFiles:
+			row.Files = separated(fields[i])
+		case columnFolder:
+			row.Folder = fields[i]
 		default:
 			others[name] = fields[i]
 		}
@@ -300,4 +318,14 @@ func (d *decoder) decodeCSV(data []byte, row *Row) error {
 		return fmt.Errorf("%q has %d characters; at most %d are allowed", columnID, chars.Count(row.ID), maxIDChars)
 	}
 	return nil
+}
+
+// separated gives the files of a row in CSV.
+func separated(field string) (paths []string) {
+	for path := range strings.SplitSeq(field, fileSeparator) {
+		if path = strings.TrimSpace(path); path != "" {
+			paths = append(paths, path)
+		}
+	}
+	return paths
 }

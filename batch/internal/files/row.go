@@ -20,6 +20,9 @@ type Row struct {
 	Team    string
 	Vars    map[string]string
 	Thread  events.ThreadID
+	// Files and Folder are paths below the root of files, as the row gives them.
+	Files  []string
+	Folder string
 	// Input is a JSON object of the other columns.
 	Input json.RawMessage
 }
