@@ -13,35 +13,47 @@ import (
 )
 
 func newExportCommand(a *app) *cobra.Command {
-	var jsonl, html bool
+	var jsonl, html, sarif bool
 	var output string
 	c := &cobra.Command{
-		Use:   "export [RUN] --jsonl | --html",
-		Short: "Write a run's log, one event per line, or its dashboard as a single file",
+		Use:   "export [RUN] --jsonl | --html | --sarif",
+		Short: "Write a run's log, one event per line, its dashboard as a single file, or what it found as SARIF",
 		Long: `Write a run: everything in its thread up to the run's last event. --jsonl writes one
 event per line, which convene replay can show anywhere; --html writes the dashboard as
 one file that opens from disk and needs no network. By default it is the newest run that
-is no row of a batch.`,
+is no row of a batch.
+
+--sarif writes what a review found, as code hosts and editors take it (SARIF 2.1.0): the
+"findings" of a structured answer, each with "message", and optionally "rule", "level"
+(error, warning or note), "file" (relative to the root of the repository), "line",
+"end_line" and "code". RUN may then be the output file of a batch: all its rows.`,
+		Example: `  convene export --html -o run.html
+  convene export reviews.jsonl --sarif -o reviews.sarif`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if jsonl == html {
-				return usage(errors.New("choose a format: --jsonl or --html"))
+			if !jsonl && !html && !sarif {
+				return usage(errors.New("choose a format: --jsonl, --html or --sarif"))
+			}
+			if output != "" {
+				if err := checkOutput(output); err != nil {
+					return usage(err)
+				}
+			}
+			if sarif {
+				return a.exportSARIF(c.Context(), args, output)
 			}
 			return a.export(c.Context(), args, output, html)
 		},
 	}
 	c.Flags().BoolVar(&jsonl, "jsonl", false, "the log as JSON lines")
 	c.Flags().BoolVar(&html, "html", false, "the dashboard with the run in it, as one HTML file")
+	c.Flags().BoolVar(&sarif, "sarif", false, "what a review found, as SARIF 2.1.0")
+	c.MarkFlagsMutuallyExclusive("jsonl", "html", "sarif")
 	c.Flags().StringVarP(&output, "output", "o", "", "write to this file instead of stdout")
 	return c
 }
 
 func (a *app) export(ctx context.Context, args []string, output string, html bool) (err error) {
-	if output != "" {
-		if err := checkOutput(output); err != nil {
-			return usage(err)
-		}
-	}
 	log, err := a.storeToRead(ctx)
 	if err != nil {
 		return err

@@ -1,0 +1,3 @@
+module parcels.example
+
+go 1.26
