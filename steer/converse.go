@@ -22,7 +22,7 @@ func (s *Runs) Send(ctx context.Context, tenant events.TenantID, said web.Said) 
 			"the message has %d characters; at most %d are taken", chars.Count(said.Content), runner.MaxRequestChars)}
 	}
 	job := runner.Job{
-		Tenant: tenant, Thread: said.Thread, Request: said.Content,
+		Tenant: tenant, Thread: said.Thread, Request: said.Content, OnInput: s.config.OnInput, Approve: s.config.Approve,
 		Message: &runner.Message{
 			ID: said.ID, UserID: said.UserID, ChannelType: said.ChannelType, ChannelID: said.ChannelID,
 			Metadata: said.Metadata, Delivery: said.Delivery, InputID: said.InputID, Approval: said.Approval,

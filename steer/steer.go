@@ -34,6 +34,10 @@ type Config struct {
 	// MaxRuns bounds the runs that the runner drives at once, rows of batches aside; a
 	// further one is refused with HTTP 429. Defaults to [DefaultMaxRuns].
 	MaxRuns int
+	// OnInput says what becomes of a run that is driven from here and asks a person for something,
+	// Approve who decides on its calls that wait for approval. Both default to parking it.
+	OnInput runner.OnInput
+	Approve runner.Approve
 }
 
 // Runs is a runner as a dashboard sees it. It is safe for concurrent use. What it starts
@@ -72,7 +76,7 @@ func (s *Runs) Start(ctx context.Context, tenant events.TenantID, job web.Job) (
 	return s.begin(ctx, func(ctx context.Context) (*runner.Run, error) {
 		return s.config.Runner.Start(ctx, runner.Job{
 			Tenant: tenant, Thread: job.Thread, Request: job.Request, Vars: job.Vars, Team: t, Model: model, Solo: job.Solo,
-			Traceparent: job.Traceparent,
+			Traceparent: job.Traceparent, OnInput: s.config.OnInput, Approve: s.config.Approve,
 		})
 	})
 }
@@ -168,7 +172,7 @@ func (s *Runs) Stop(_ context.Context, tenant events.TenantID, id events.RunID) 
 // Resume implements [web.Runs].
 func (s *Runs) Resume(ctx context.Context, tenant events.TenantID, run events.RunID) error {
 	_, err := s.begin(ctx, func(ctx context.Context) (*runner.Run, error) {
-		return s.config.Runner.Resume(ctx, tenant, run, runner.Terms{})
+		return s.config.Runner.Resume(ctx, tenant, run, runner.Terms{OnInput: s.config.OnInput, Approve: s.config.Approve})
 	})
 	return err
 }

@@ -167,3 +167,17 @@ func TestTenantsTalkApart(t *testing.T) {
 		require.Equal(t, "Hello from "+tenant, first["content"])
 	}
 }
+
+// What is started is driven under the policies of the server.
+func TestPolicies(t *testing.T) {
+	log, r, call := tenants(t, steer.Config{OnInput: runner.AnswerOnInput("Kyoto, two days")}, sim.Options{})
+	status, started := call("acme", http.MethodPost, "/api/v1/runs", `{"request":"Plan a trip for two","team":"trip"}`)
+	require.Equal(t, http.StatusCreated, status, "%v", started)
+	for _, run := range r.Runs() {
+		_, err := run.Wait()
+		require.NoError(t, err)
+	}
+	summary, err := log.FindRun(t.Context(), "acme", started["run_id"].(string))
+	require.NoError(t, err)
+	require.Equal(t, events.StatusCompleted, summary.Status)
+}

@@ -55,7 +55,7 @@ func newGuard(config Config) (*guard, error) {
 		loopback, everywhere = ip.IsLoopback(), ip.IsUnspecified()
 	}
 	if !loopback && config.Token == "" {
-		return nil, fmt.Errorf("address %s can be reached by others: convene serve does that, with a token in --token-file FILE; or listen on 127.0.0.1", config.Address)
+		return nil, fmt.Errorf("address %s can be reached by others: convene serve and convene mcp do that, with a token in --token-file FILE; or listen on 127.0.0.1", config.Address)
 	}
 	g := &guard{hosts: map[string]bool{}, token: config.Token, codes: map[string]time.Time{}, sessions: map[[sha256.Size]byte]bool{}}
 	names := []string{host}
@@ -95,8 +95,20 @@ func ownAddresses() (names []string) {
 	return names
 }
 
+// Guard lets those through to next whom a [Server] with this address, hosts and token lets in,
+// for what else a program serves over HTTP; address is a host and port that clients reach it
+// at. Of config, Address, Hosts, Token and Logger count.
+func Guard(config Config, next http.Handler) (guarded http.Handler, address string, err error) {
+	g, err := newGuard(config)
+	if err != nil {
+		return nil, "", err
+	}
+	s := &Server{config: config.withDefaults()}
+	return g.protect(s, g.check, next), g.address, nil
+}
+
 // protect answers what may not come in, and sets the headers that every answer has.
-func (g *guard) protect(s *Server, next http.Handler) http.Handler {
+func (g *guard) protect(s *Server, check func(*http.Request) error, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()
 		header.Set("X-Content-Type-Options", "nosniff")
@@ -105,25 +117,44 @@ func (g *guard) protect(s *Server, next http.Handler) http.Handler {
 		header.Set("Cross-Origin-Opener-Policy", "same-origin")
 		header.Set("Cross-Origin-Resource-Policy", "same-origin")
 		header.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
-		if r.URL.Path != "/healthz" {
-			if err := g.check(r); err != nil {
-				s.problem(w, r, err)
-				return
-			}
+		if err := check(r); err != nil {
+			s.problem(w, r, err)
+			return
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
+// checkPage is check for a server with pages: anybody may ask whether it lives, and say who
+// they are.
+func (g *guard) checkPage(r *http.Request) error {
+	switch r.URL.Path {
+	case "/healthz":
+		return nil
+	case loginAddress:
+		return g.checkFrom(r)
+	}
+	return g.check(r)
+}
+
+// check says what keeps a request out.
 func (g *guard) check(r *http.Request) error {
+	if err := g.checkFrom(r); err != nil {
+		return err
+	}
+	if g.token != "" && !g.known(r) {
+		return errNotAuthorized
+	}
+	return nil
+}
+
+// checkFrom looks at where a request comes from, and what host it means to reach.
+func (g *guard) checkFrom(r *http.Request) error {
 	if !g.hosts[strings.ToLower(r.Host)] {
 		return refuse(http.StatusForbidden, "this server does not answer to the host %.200q. Start it with --host %.200s to allow that", r.Host, r.Host)
 	}
 	if origin := r.Header.Get("Origin"); origin != "" && !g.ours(origin) {
 		return refuse(http.StatusForbidden, "requests from pages of %.200q are not accepted", origin)
-	}
-	if g.token != "" && r.URL.Path != loginAddress && !g.known(r) {
-		return errNotAuthorized
 	}
 	return nil
 }

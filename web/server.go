@@ -92,13 +92,9 @@ func New(config Config) (*Server, error) {
 	if config.Log == nil {
 		return nil, errors.New("new server: Log is required")
 	}
-	config.Tenant = config.Tenant.OrLocal()
+	config = config.withDefaults()
 	if config.Kept == nil {
 		config.Kept = thread.NewKept(config.Log)
-	}
-	if config.Logger == nil {
-		nop := zerolog.Nop()
-		config.Logger = &nop
 	}
 	g, err := newGuard(config)
 	if err != nil {
@@ -114,6 +110,16 @@ func New(config Config) (*Server, error) {
 	s.metrics = newMetrics(s)
 	s.handler = s.routes()
 	return s, nil
+}
+
+// withDefaults fills in what has a default without a log.
+func (c Config) withDefaults() Config {
+	c.Tenant = c.Tenant.OrLocal()
+	if c.Logger == nil {
+		nop := zerolog.Nop()
+		c.Logger = &nop
+	}
+	return c
 }
 
 // ServeHTTP implements [http.Handler].
@@ -134,7 +140,7 @@ func (s *Server) routes() http.Handler {
 	registerPage(mux)
 	mux.HandleFunc("GET /api/v1/runs/{run_id}/export", s.serveExport)
 	mux.HandleFunc("/", s.unknown(mux))
-	return s.observe(mux, s.guard.protect(s, mux))
+	return s.observe(mux, s.guard.protect(s, s.guard.checkPage, mux))
 }
 
 // methods are those that any route takes.
@@ -167,12 +173,18 @@ func (s *Server) unknown(mux *http.ServeMux) http.HandlerFunc {
 // Serve answers requests until ctx ends, then ends the connections under way. It
 // closes the listener.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
+	return Serve(ctx, listener, s, s.Close)
+}
+
+// Serve answers requests with the handler until ctx ends. It calls closing then, which ends
+// what lasts, and closes the connections under way and the listener.
+func Serve(ctx context.Context, listener net.Listener, handler http.Handler, closing func()) error {
 	server := &http.Server{
-		Handler: s, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
+		Handler: handler, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
 	}
 	ended := make(chan error, 1)
 	stop := context.AfterFunc(ctx, func() {
-		s.Close()
+		closing()
 		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 		defer cancel()
 		err := server.Shutdown(late)
@@ -185,7 +197,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	if errors.Is(err, http.ErrServerClosed) && !stop() {
 		err = <-ended
 	}
-	s.Close()
+	closing()
 	return err
 }
 

@@ -108,7 +108,7 @@ be resumed, shown and replayed.`,
 	flags.StringVar(&a.flags.logLevel, "log-level", "", "write structured log lines to stderr: debug, info, warn or error")
 	flags.StringVar(&a.flags.prices, "prices", "", "file with model prices, which override the built-in ones: see convene models --help")
 	root.AddCommand(
-		newRunCommand(a), newChatCommand(a), newBatchCommand(a), newServeCommand(a), newResumeCommand(a), newForkCommand(a), newCancelCommand(a),
+		newRunCommand(a), newChatCommand(a), newBatchCommand(a), newServeCommand(a), newMCPCommand(a), newResumeCommand(a), newForkCommand(a), newCancelCommand(a),
 		newRunsCommand(a), newBatchesCommand(a), newShowCommand(a), newExportCommand(a), newReplayCommand(a),
 		newStoreCommand(a), newTeamCommand(a), newModelsCommand(a), newConfigCommand(a), newDoctorCommand(a), unconfigured(newSimCommand(a)), unconfigured(newVersionCommand(a)),
 	)

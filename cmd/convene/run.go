@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/runner"
@@ -71,10 +72,7 @@ run; a second ^C stops at once. Either way convene resume continues it.`,
 	flags.StringVar(&f.thread, "thread", "", "thread to run in, a version 4 UUID: the team sees the earlier requests and answers there; refused while the thread is busy (default: a new one)")
 	flags.StringArrayVar(&f.files, "file", nil, "attach this file, or standard input with -: text, HTML, PDF, Word, Excel, or an image; its text is appended to the request; may be repeated")
 	flags.BoolVar(&f.solo, "solo", false, "have a single agent answer, for comparison")
-	flags.IntVar(&f.limits.tasks, "max-tasks", 0, "maximum number of tasks (default: the team's)")
-	flags.Int64Var(&f.limits.tokens, "max-tokens", 0, "maximum input and output tokens (default: the team's)")
-	flags.Float64Var(&f.limits.costUSD, "max-cost", 0, "maximum cost in US dollars (default: the team's)")
-	flags.DurationVar(&f.limits.time, "timeout", 0, "time limit, such as 10m (default: the team's)")
+	f.limits.register(flags)
 	return c
 }
 
@@ -133,6 +131,13 @@ func (a *app) job(c *cobra.Command, args []string, f *runFlags) (runner.Job, err
 		Traceparent: a.env("TRACEPARENT"),
 	}
 	return job, job.Check()
+}
+
+func (l *limitFlags) register(flags *pflag.FlagSet) {
+	flags.IntVar(&l.tasks, "max-tasks", 0, "maximum number of tasks (default: the team's)")
+	flags.Int64Var(&l.tokens, "max-tokens", 0, "maximum input and output tokens (default: the team's)")
+	flags.Float64Var(&l.costUSD, "max-cost", 0, "maximum cost in US dollars (default: the team's)")
+	flags.DurationVar(&l.time, "timeout", 0, "time limit, such as 10m (default: the team's)")
 }
 
 // apply sets the limits that were given and checks them as those of a team file.

@@ -202,16 +202,11 @@ type dashboard struct {
 // dashboard begins to serve. A port of 0 takes any that is free. flag is the one that
 // chose the address.
 func (a *app) dashboard(config web.Config, flag string) (*dashboard, error) {
-	host, _, err := net.SplitHostPort(config.Address)
+	listener, address, err := listen(flag, config.Address)
 	if err != nil {
-		return nil, fmt.Errorf("%s %s: want HOST:PORT, such as %s", flag, config.Address, defaultDashboard)
+		return nil, err
 	}
-	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", config.Address)
-	if err != nil {
-		return nil, fmt.Errorf("%s %s cannot be listened on: %w. Choose another address or port", flag, config.Address, netCause(err))
-	}
-	_, port, _ := net.SplitHostPort(listener.Addr().String()) // a TCP address has a port; 0 has become one
-	config.Address = net.JoinHostPort(host, port)
+	config.Address = address
 	config.Version, config.Limiters = version(), a.shownLimiters
 	server, err := web.New(config)
 	if err != nil {
@@ -224,6 +219,21 @@ func (a *app) dashboard(config web.Config, flag string) (*dashboard, error) {
 		d.err = server.Serve(ctx, listener)
 	}()
 	return d, nil
+}
+
+// listen takes an address to serve at. A port of 0 takes any that is free, which is in the
+// address that is given back. flag is the one that chose it.
+func listen(flag, address string) (listener net.Listener, at string, err error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, "", fmt.Errorf("%s %s: want HOST:PORT, such as %s", flag, address, defaultDashboard)
+	}
+	listener, err = (&net.ListenConfig{}).Listen(context.Background(), "tcp", address)
+	if err != nil {
+		return nil, "", fmt.Errorf("%s %s cannot be listened on: %w. Choose another address or port", flag, address, netCause(err))
+	}
+	_, port, _ := net.SplitHostPort(listener.Addr().String()) // a TCP address has a port; 0 has become one
+	return listener, net.JoinHostPort(host, port), nil
 }
 
 // netCause is what went wrong with an address, without the address.

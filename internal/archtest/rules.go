@@ -4,7 +4,7 @@ package archtest
 // own. Examples and internal tools may import everything; cmd/internal holds the parts
 // of the program that are tested by themselves.
 var layers = []string{
-	"examples", "internal", "cmd", "cmd/internal", "steer", "web", "webhook", "otel", "batch/cases", "batch", "batch/internal/files", "runner", "toolbox", "toolbox/builtin", "mcpclient", "facilitator", "specialists", "internal/handoff", "team", "internal/loop", "internal/artifact", "agent",
+	"examples", "internal", "cmd", "cmd/internal", "steer", "mcpserver", "web", "webhook", "otel", "batch/cases", "batch", "batch/internal/files", "runner", "toolbox", "toolbox/builtin", "mcpclient", "facilitator", "specialists", "internal/handoff", "team", "internal/loop", "internal/artifact", "agent",
 	"llm/endpoint", "internal/sim", "llm", "evidence", "thread", "conversation", "board", "document", "internal/quote", "prices", "events", "internal/chars",
 	"internal/filelock", "internal/outside", "internal/publicaddr", "internal/structschema",
 }
@@ -25,6 +25,8 @@ var onlyImports = map[string][]string{
 	"web": {"conversation", "thread", "board", "document", "events"},
 	// Receivers are told what the log has, and nothing else.
 	"webhook": {"events", "internal/publicaddr"},
+	// Callers of tools get what a dashboard gets, by the same doors.
+	"mcpserver": {"web", "thread", "evidence", "events"},
 	// A trace is made of events, so that a log gives the same one whenever it is read.
 	"otel": {"events"},
 }
@@ -43,7 +45,7 @@ var vendors = []struct {
 	{"github.com/goccy/go-yaml", []string{"team"}, "team files are read in one place"},
 	{"github.com/expr-lang/expr", []string{"toolbox/builtin"}, "expressions are evaluated in one place"},
 	{"github.com/JohannesKaufmann/html-to-markdown", []string{"toolbox/builtin"}, "pages become text in one place"},
-	{"github.com/modelcontextprotocol/go-sdk", []string{"mcpclient"}, "the protocol is spoken in one place"},
+	{"github.com/modelcontextprotocol/go-sdk", []string{"mcpclient", "mcpserver"}, "each side of the protocol is spoken in one place"},
 	{"github.com/klippa-app/go-pdfium", []string{"cmd/internal/extract"}, "documents are read in one place, which embedders do not link"},
 	{"github.com/tetratelabs/wazero", []string{"cmd/internal/extract"}, "documents are read in one place, which embedders do not link"},
 	{"github.com/xuri/excelize", []string{"cmd/internal/extract"}, "documents are read in one place, which embedders do not link"},

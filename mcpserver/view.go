@@ -1,0 +1,184 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/evidence"
+	"github.com/convene-run/convene/thread"
+	"github.com/convene-run/convene/web"
+)
+
+// view is a run as callers see it.
+type view struct {
+	Run    events.RunID    `json:"run_id"`
+	Thread events.ThreadID `json:"thread_id"`
+	Team   string          `json:"team"`
+	Status events.Status   `json:"status" jsonschema:"running, suspended, awaiting_input, interrupted, completed, degraded (parts are missing), failed or cancelled"`
+	Reason string          `json:"reason,omitempty" jsonschema:"Why it is not completed."`
+	Limit  events.Limit    `json:"limit,omitempty" jsonschema:"The limit that was reached."`
+	Answer string          `json:"answer,omitempty" jsonschema:"The final answer, as Markdown."`
+	Data   any             `json:"data,omitempty" jsonschema:"The answer as JSON, where the team gives one."`
+	// Document and Basis are what get_run gives alone: a model that only wants the answer
+	// does not pay for them.
+	Document      string           `json:"document,omitempty" jsonschema:"The team's shared document, as Markdown."`
+	Basis         []evidence.Basis `json:"basis,omitempty" jsonschema:"Passages that answer and document rest on."`
+	Tasks         int              `json:"tasks"`
+	FinishedTasks int              `json:"finished_tasks"`
+	Missing       []string         `json:"missing,omitempty" jsonschema:"The tasks that are open."`
+	WaitsFor      []ask            `json:"waits_for,omitempty" jsonschema:"What a person is asked."`
+	CostUSD       *float64         `json:"cost_usd" jsonschema:"Null where a model has no known price."`
+	InputTokens   int64            `json:"input_tokens"`
+	OutputTokens  int64            `json:"output_tokens"`
+	ModelCalls    int              `json:"model_calls"`
+	DrivenMS      int64            `json:"driven_ms" jsonschema:"For how long it was worked on."`
+	LastSeq       events.Seq       `json:"last_seq" jsonschema:"The seq of its newest event."`
+}
+
+// ask is a request for input that is open.
+type ask struct {
+	InputID  events.InputID   `json:"input_id"`
+	Kind     events.InputKind `json:"kind" jsonschema:"question, approval (of a tool call) or human (a person has the conversation)"`
+	Question string           `json:"question"`
+}
+
+// statusInterrupted is of a run whose process ended without parking it.
+const statusInterrupted events.Status = "interrupted"
+
+// find gives a run of a team that is served. Runs of others do not exist for callers.
+func (s *Server) find(ctx context.Context, id string) (events.RunSummary, error) {
+	run, err := s.config.Log.FindRun(ctx, s.config.Tenant, id)
+	if errors.Is(err, events.ErrNotFound) || errors.Is(err, events.ErrAmbiguous) || err == nil && (string(run.Run) != id || !s.offers(run.Team)) {
+		return events.RunSummary{}, fmt.Errorf("there is no run %.100q of the teams that are served here (%s): give its whole id", id, s.names())
+	}
+	return run, err
+}
+
+// look gives a run as it stands, whole or as somebody reads it who waits for the answer.
+func (s *Server) look(ctx context.Context, id string, whole bool) (view, error) {
+	found, err := s.find(ctx, id)
+	if err != nil {
+		return view{}, err
+	}
+	run, err := web.ViewRun(ctx, s.config.Log, found)
+	if err != nil {
+		return view{}, err
+	}
+	v := viewOf(&run.RunSummary)
+	if run.Interrupted {
+		v.Status = statusInterrupted
+	}
+	err = s.config.Kept.Use(ctx, s.key(run.Thread), func(th *thread.Thread) error {
+		if folded := th.Run(run.Run); folded != nil {
+			v.add(folded, whole)
+		}
+		return nil
+	})
+	return v, err
+}
+
+func (s *Server) key(id events.ThreadID) events.ThreadKey {
+	return events.ThreadKey{Tenant: s.config.Tenant, Thread: id}
+}
+
+func viewOf(run *events.RunSummary) view {
+	v := view{
+		Run: run.Run, Thread: run.Thread, Team: run.Team, Status: run.Status, Reason: run.Reason, Limit: run.Limit,
+		Tasks: run.Tasks, FinishedTasks: run.FinishedTasks, CostUSD: run.CostUSD,
+		InputTokens: run.Usage.InputTokens, OutputTokens: run.Usage.OutputTokens, ModelCalls: run.ModelCalls,
+		DrivenMS: run.Elapsed().Milliseconds(), LastSeq: run.LastSeq,
+	}
+	for _, a := range run.Asks {
+		v.WaitsFor = append(v.WaitsFor, ask{a.InputID, a.For, a.Question})
+	}
+	return v
+}
+
+// add puts in what only the fold has.
+func (v *view) add(run *thread.Run, whole bool) {
+	for _, id := range run.Board.Open("") {
+		if task, there := run.Board.Task(id); there {
+			v.Missing = append(v.Missing, task.Text)
+		}
+	}
+	structured := false
+	if final := run.FinalAnswer; final != nil {
+		v.Answer, structured = final.Content, final.Structured
+		if structured {
+			v.Data = json.RawMessage(final.Content)
+		}
+	}
+	if whole {
+		v.Document = run.Document.RenderClean()
+		v.Basis = evidence.Of(run.Document, v.Answer, structured)
+	}
+}
+
+// result is the run in words: the answer, how the run stands, and what to do next.
+func (v view) result() *mcp.CallToolResult {
+	var texts []string
+	if v.Answer != "" {
+		texts = append(texts, v.Answer)
+	}
+	if v.Document != "" && v.Document != v.Answer {
+		texts = append(texts, v.Document)
+	}
+	content := []mcp.Content{}
+	for _, text := range append(texts, v.line()) {
+		content = append(content, &mcp.TextContent{Text: text})
+	}
+	return &mcp.CallToolResult{Content: content}
+}
+
+// unanswered reports whether the run came to nothing that its caller can use.
+func (v view) unanswered() bool {
+	switch v.Status {
+	case events.StatusFailed, events.StatusCancelled, events.StatusSuspended, statusInterrupted:
+		return true
+	}
+	return false
+}
+
+// line says how the run stands.
+func (v view) line() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Run %s: %s", v.Run, strings.ReplaceAll(string(v.Status), "_", " "))
+	if v.Reason != "" && len(v.WaitsFor) == 0 {
+		fmt.Fprintf(&b, " (%s)", v.Reason)
+	}
+	if v.Tasks > 0 {
+		fmt.Fprintf(&b, ", %d of %d tasks finished", v.FinishedTasks, v.Tasks)
+	}
+	if v.CostUSD != nil && *v.CostUSD > 0 {
+		fmt.Fprintf(&b, ", $%.4f", *v.CostUSD)
+	}
+	b.WriteString(".")
+	if next := v.next(); next != "" {
+		b.WriteString(" " + next)
+	}
+	return b.String()
+}
+
+// next says what can be done about a run that is not over.
+func (v view) next() string {
+	switch v.Status {
+	case events.StatusRunning:
+		return "get_run tells what it comes to."
+	case events.StatusSuspended, statusInterrupted:
+		return fmt.Sprintf("It keeps what it has and goes on once somebody resumes it, where this server runs: convene resume %s", v.Run)
+	case events.StatusAwaitingInput:
+		var asked []string
+		for _, a := range v.WaitsFor {
+			asked = append(asked, fmt.Sprintf("%q", a.Question))
+		}
+		return fmt.Sprintf("It waits for a person: %s. It goes on once that is answered, on the dashboard or where this server runs: convene chat --thread %s",
+			strings.Join(asked, ", "), v.Thread)
+	}
+	return ""
+}
