@@ -25,7 +25,10 @@ type Case struct {
 	Name    string
 	Request string
 	Vars    map[string]string
-	Expect  Expect
+	// Files and Folder are those of a row, below [batch.Config.FilesRoot].
+	Files  []string
+	Folder string
+	Expect Expect
 
 	line    int
 	matches []*regexp.Regexp
@@ -56,7 +59,7 @@ type Expect struct {
 const maxCases = 10_000
 
 // Read reads cases, one JSON object a line: {"name": "…", "request": "…",
-// "vars": {}, "expect": {"contains": ["…"], "max_tasks": 6}}. The error names the
+// "vars": {}, "files": [], "folder": "", "expect": {"contains": ["…"], "max_tasks": 6}}. The error names the
 // lines of all that are wrong.
 func Read(in io.Reader) ([]*Case, error) {
 	var cases []*Case
@@ -89,6 +92,8 @@ func readCase(rec *files.Record) (*Case, error) {
 		Name    string          `json:"name"`
 		Request string          `json:"request"`
 		Vars    json.RawMessage `json:"vars"`
+		Files   []string        `json:"files"`
+		Folder  string          `json:"folder"`
 		Expect  Expect          `json:"expect"`
 	}
 	d := json.NewDecoder(bytes.NewReader(rec.Data))
@@ -96,7 +101,7 @@ func readCase(rec *files.Record) (*Case, error) {
 	if err := d.Decode(&raw); err != nil {
 		return nil, err
 	}
-	c := &Case{Name: raw.Name, Request: raw.Request, Expect: raw.Expect, line: rec.Line}
+	c := &Case{Name: raw.Name, Request: raw.Request, Files: raw.Files, Folder: raw.Folder, Expect: raw.Expect, line: rec.Line}
 	if c.Name == "" {
 		c.Name = fmt.Sprintf("case %d", rec.Line)
 	}
@@ -127,7 +132,7 @@ func readCase(rec *files.Record) (*Case, error) {
 
 // Row gives the row that runs the case.
 func (c *Case) Row(index int) batch.Row {
-	return batch.Row{ID: c.Name, Index: index, Request: c.Request, Vars: c.Vars, Line: c.line}
+	return batch.Row{ID: c.Name, Index: index, Request: c.Request, Vars: c.Vars, Files: c.Files, Folder: c.Folder, Line: c.line}
 }
 
 // Check gives what the output lacks, in words; nothing if it is as expected.

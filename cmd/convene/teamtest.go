@@ -19,6 +19,7 @@ import (
 type teamTestFlags struct {
 	model, baseURL string
 	concurrency    int
+	filesRoot      string
 	tune           tuneFlags
 	traffic        trafficFlags
 }
@@ -29,7 +30,8 @@ func newTeamTestCommand(a *app) *cobra.Command {
 		Use:   "test FILE CASES.jsonl",
 		Short: "Run cases through a team and compare the results with what is expected",
 		Long: `Run cases through a team and compare the results with what is expected. CASES has one
-JSON object per line, with "request", optionally "name" and "vars", and "expect":
+JSON object per line, with "request", optionally "name", "vars", and "files" and "folder"
+as a row of a batch has them, and "expect":
 
   status        completed, unless said otherwise
   contains      texts that answer or document have; lacks: texts that neither has
@@ -51,6 +53,8 @@ unavailable for ten minutes or refused the key, 130 interrupted.`,
 	a.flags.limits.register(flags)
 	flags.StringVar(&f.model, "model", "", "model for every agent, as provider/name, instead of the team's models and fallbacks; a comma-separated list is tried in order (default: the team's, CONVENE_MODEL, or the configuration's)")
 	flags.StringVar(&f.baseURL, "base-url", "", "OpenAI-compatible endpoint, such as http://localhost:8080/v1 (or OPENAI_BASE_URL)")
+	flags.StringVar(&f.filesRoot, "files-root", "", "folder that the files and folders of cases are in; nothing outside it is read")
+	_ = c.MarkFlagDirname("files-root") // fails only for a flag that is not there
 	flags.IntVar(&f.concurrency, "concurrency", 4, "maximum number of cases in progress at once")
 	return c
 }
@@ -88,6 +92,7 @@ func (a *app) teamTest(c *cobra.Command, teamFile, casesFile string, f *teamTest
 	}
 	b, err := batch.New(batch.Config{
 		Runner: r, Team: t, Model: f.model, Concurrency: f.concurrency, Total: len(cases), Input: casesFile,
+		FilesRoot: f.filesRoot, Extract: a.extractor().File,
 		MaxWait: runner.DefaultMaxWait, // somebody waits for the verdict
 		OnInput: runner.FailOnInput,    // and nobody answers for a case
 		Approve: runner.DenyAll,
