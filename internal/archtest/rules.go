@@ -5,13 +5,13 @@ package archtest
 // of the program that are tested by themselves.
 var layers = []string{
 	"examples", "internal", "cmd", "cmd/internal", "steer", "mcpserver", "web", "webhook", "otel", "batch/cases", "batch", "batch/internal/files", "runner", "toolbox", "toolbox/builtin", "mcpclient", "facilitator", "specialists", "internal/handoff", "team", "internal/loop", "internal/artifact", "agent",
-	"llm/endpoint", "internal/sim", "llm", "evidence", "thread", "conversation", "board", "document", "internal/quote", "prices", "events", "internal/chars",
+	"llm/endpoint", "internal/sim", "llm", "evidence", "thread", "conversation", "board", "document", "sanitize", "internal/quote", "prices", "events", "internal/chars",
 	"internal/filelock", "internal/outside", "internal/publicaddr", "internal/structschema",
 }
 
 // standardOnly are the packages that must outlive every dependency: a log that
 // was written once must stay readable with them.
-var standardOnly = []string{"thread", "conversation", "board", "document", "internal/quote", "events", "internal/chars"}
+var standardOnly = []string{"thread", "conversation", "board", "document", "sanitize", "internal/quote", "events", "internal/chars"}
 
 // domains are the packages whose subpackages are technologies: those import the
 // domain, never the other way round.
