@@ -25,9 +25,10 @@ test: ## run the tests
 .PHONY: race
 race: export GORACE = atexit_sleep_ms=0 # a process that ends sleeps a second by default
 # SQLite and the script engine are C that was translated: they share nothing but through
-# their callers, which are watched, and would take four fifths of the time.
-race: ## run the tests with the race detector, in random order
-	$(GO) test -race -gcflags='modernc.org/...=-race=false' -shuffle=on ./...
+# their callers, which are watched, and would take four fifths of the time. The run without
+# the detector vets; what it alone tries is said in internal/race.
+race: ## run the tests of goroutines with the race detector, in random order
+	$(GO) test -race -gcflags='modernc.org/...=-race=false' -vet=off -shuffle=on ./...
 
 .PHONY: browser
 browser: ## test the page in Chromium; needs it, and npm for axe
@@ -42,8 +43,7 @@ terminal-screens: ## write what a terminal shows at 40, 80 and 200 columns to cm
 	CONVENE_SCREENSHOTS=1 $(GO) test -count=1 -run '^TestTerminalScreens$$' ./cmd/convene
 
 .PHONY: lint
-lint: ## vet and golangci-lint
-	$(GO) vet -tags browser ./...
+lint: ## golangci-lint, which vets too
 	$(GO) run $(GOLANGCI) run ./...
 
 .PHONY: generate

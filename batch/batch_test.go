@@ -14,6 +14,7 @@ import (
 
 	"github.com/convene-run/convene/batch"
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/race"
 	"github.com/convene-run/convene/internal/sim"
 	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/runner"
@@ -119,19 +120,23 @@ func outputs(t testing.TB, path string) []batch.Output {
 
 // Proves R72.
 func TestThousandRowsOnePoisoned(t *testing.T) {
-	lines := requests(1000)
-	lines[499] = `{"id":"r499","tag":499}`
+	rows := 1000
+	if race.Enabled {
+		rows = 200
+	}
+	lines, poisoned := requests(rows), rows/2-1
+	lines[poisoned] = fmt.Sprintf(`{"id":"r%d","tag":%[1]d}`, poisoned)
 	in, out := write(t, "in.jsonl", lines...), filepath.Join(t.TempDir(), "out.jsonl")
 	report, err := run(t, batch.Files{Input: in, Output: out}, config(t, events.NewMemory()))
 	require.NoError(t, err)
-	require.Equal(t, []int{1000, 999, 1, 0}, []int{report.Rows, report.Completed, report.Failed, report.Left})
+	require.Equal(t, []int{rows, rows - 1, 1, 0}, []int{report.Rows, report.Completed, report.Failed, report.Left})
 	for i, o := range outputs(t, out) {
 		require.Equal(t, i, o.Index, "in the order of the input")
 		require.Equal(t, fmt.Sprintf("r%d", i), o.ID)
 		require.JSONEq(t, fmt.Sprintf(`{"tag":%d}`, i), string(o.Input), "unknown columns are kept")
-		if i == 499 {
+		if i == poisoned {
 			require.Equal(t, batch.KindInvalidRow, o.Error.Kind)
-			require.Contains(t, o.Error.Message, "line 500")
+			require.Contains(t, o.Error.Message, fmt.Sprintf("line %d", poisoned+1))
 			continue
 		}
 		require.Nil(t, o.Error)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/convene-run/convene/batch"
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/race"
 	"github.com/convene-run/convene/internal/sim"
 	"github.com/convene-run/convene/llm"
 )
@@ -171,6 +172,7 @@ func TestProgressIsWrittenWhereSomethingChanges(t *testing.T) {
 
 // A batch of a day does not fill its thread.
 func TestProgressOfALongBatch(t *testing.T) {
+	race.Skip(t, "a day with a row at a time")
 	synctest.Test(t, func(t *testing.T) {
 		log, moved := events.NewMemory(), 0
 		c := batch.Config{Runner: newRunner(t, log, slow{sim.New(sim.Options{}), time.Hour}), Team: solo(t), Solo: true, Concurrency: 1, RowTimeout: 2 * time.Hour}
@@ -388,6 +390,7 @@ func TestOneBatchAtATime(t *testing.T) {
 
 // Of very many bad rows the first are named, and all are counted.
 func TestManyBadRows(t *testing.T) {
+	race.Skip(t, "nothing runs")
 	const bad = 1500
 	log := events.NewMemory()
 	b, err := batch.New(config(t, log))

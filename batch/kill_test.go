@@ -35,10 +35,8 @@ specialists:
 // Proves R72, R73: killed at random moments and resumed, a batch has every row once,
 // pays for no finished call twice, and adds up what it used.
 func TestKilledAtRandomMoments(t *testing.T) {
+	race.Processes(t)
 	kills, rows := 30, 60
-	if race.Enabled {
-		kills = 10 // each starts a process several times slower
-	}
 	if text := os.Getenv(killsEnv); text != "" {
 		var err error
 		kills, err = strconv.Atoi(text)
@@ -151,6 +149,7 @@ func journaled(t testing.TB, w work) events.BatchSummary {
 
 // A last line that was not written whole is written again, from the log.
 func TestTornLastLineIsRepaired(t *testing.T) {
+	race.Processes(t)
 	model, baseURL := serve(t, sim.Options{})
 	w := work{Dir: t.TempDir(), BaseURL: baseURL, Input: write(t, "in.jsonl", requests(20)...), Team: leanTeam, Solo: true, Concurrency: 4}
 	w.finish(t)

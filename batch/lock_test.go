@@ -13,12 +13,14 @@ import (
 	"github.com/convene-run/convene/batch"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/events/sqlite"
+	"github.com/convene-run/convene/internal/race"
 	"github.com/convene-run/convene/internal/sim"
 )
 
 // Proves R72: two processes with two stores cannot write into one output: the second is
 // refused with who has it, and neither pays for the other's rows.
 func TestOneOutputTwoStores(t *testing.T) {
+	race.Processes(t)
 	model, baseURL := serve(t, sim.Options{FirstToken: 50 * time.Millisecond})
 	w := work{Dir: t.TempDir(), BaseURL: baseURL, Input: write(t, "in.jsonl", requests(12)...), Team: leanTeam, Solo: true, Concurrency: 2}
 	cmd, _, stderr := w.start(t, "")

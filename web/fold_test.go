@@ -30,7 +30,7 @@ func pageFold(t testing.TB, fold string, bodies []string) []string {
 	vm, err := quickjs.NewVM()
 	require.NoError(t, err)
 	defer func() { require.NoError(t, vm.Close()) }()
-	require.NoError(t, vm.SetEvalTimeout(time.Minute))
+	require.NoError(t, vm.SetEvalTimeout(time.Hour)) // the test has a bound of its own, on a busy machine too
 	_, err = vm.Eval(string(source)+"\n;globalThis.statesOf = (log) => JSON.stringify(fold."+fold+"(log)); 0", quickjs.EvalGlobal)
 	require.NoError(t, err)
 	result, err := vm.Call("statesOf", strings.Join(bodies, "\n"))
@@ -207,18 +207,14 @@ func agree(t *testing.T, log events.Log, key events.ThreadKey) {
 // Proves R12, R71: the page's fold and those of Go agree after every event of whole
 // runs, of every built-in team, of cancelled, limited, forked and resumed ones.
 func TestPageAndGoFoldAlike(t *testing.T) {
-	teams, behaviours := []string{"trip", "general", "research", "review"}, []sim.Behaviour{sim.BehaveFlood, sim.BehaveCircles, sim.BehaveEmpty}
-	if race.Enabled {
-		// The script engine is fifty times slower then, and shares nothing.
-		teams, behaviours = teams[:1], behaviours[2:]
-	}
-	for _, name := range teams {
+	race.Skip(t, "what is compared is in one goroutine")
+	for _, name := range []string{"trip", "general", "research", "review"} {
 		t.Run(name, func(t *testing.T) {
 			log, run := simulated(t, name, sim.Options{})
 			agree(t, log, events.ThreadKey{Tenant: run.Tenant, Thread: run.Thread})
 		})
 	}
-	for _, behaviour := range behaviours {
+	for _, behaviour := range []sim.Behaviour{sim.BehaveFlood, sim.BehaveCircles, sim.BehaveEmpty} {
 		t.Run(string(behaviour), func(t *testing.T) {
 			log, run := simulated(t, "trip", sim.Options{Behaviour: behaviour})
 			agree(t, log, events.ThreadKey{Tenant: run.Tenant, Thread: run.Thread})
@@ -496,10 +492,8 @@ func TestPageAndGoFoldConversationsAlike(t *testing.T) {
 // queued and steers, handoffs of a program, exits, cancelled and parked runs, and what is taken
 // up again.
 func TestPageAndGoFoldAnyConversationAlike(t *testing.T) {
-	conversations, steps := 6, 8
-	if race.Enabled {
-		conversations, steps = 1, 4 // as above
-	}
+	race.Skip(t, "what is compared is in one goroutine")
+	const conversations, steps = 6, 8
 	for seed := range uint64(conversations) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 11))

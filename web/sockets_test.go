@@ -260,9 +260,7 @@ func BenchmarkSockets(b *testing.B) {
 // bound only tells waiting for something from having too little of the machine;
 // BenchmarkSockets gives the figures.
 func TestCommitToSocket(t *testing.T) {
-	if race.Enabled {
-		t.Skip("times mean nothing with the race detector")
-	}
+	race.Skip(t, "times")
 	for _, c := range socketCases {
 		t.Run(c.name, func(t *testing.T) {
 			times := c.run(t, 200)

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/convene-run/convene/internal/race"
 	"github.com/convene-run/convene/internal/sim"
 )
 
@@ -168,6 +169,7 @@ func TestChatAtATerminal(t *testing.T) {
 
 // ^C cancels the answer and not the conversation; what was typed meanwhile is answered next.
 func TestChatCancelsAndQueues(t *testing.T) {
+	race.Processes(t)
 	t.Parallel()
 	server := httptest.NewServer(sim.NewServer(sim.Options{FirstToken: 300 * time.Millisecond}))
 	defer server.Close()
@@ -188,6 +190,7 @@ func TestChatCancelsAndQueues(t *testing.T) {
 // Proves R70: where the locale knows ASCII alone a terminal gets nothing else; what programs
 // read stays as it is.
 func TestASCIIAtATerminal(t *testing.T) {
+	race.Processes(t)
 	t.Parallel()
 	server := httptest.NewServer(sim.NewServer(sim.Options{}))
 	defer server.Close()
@@ -206,6 +209,7 @@ func TestASCIIAtATerminal(t *testing.T) {
 
 // Proves R73: at a terminal a run asks where it needs to know something, and goes on.
 func TestRunAsksAtATerminal(t *testing.T) {
+	race.Processes(t)
 	t.Parallel()
 	server := httptest.NewServer(sim.NewServer(sim.Options{}))
 	defer server.Close()
@@ -226,6 +230,7 @@ func TestRunAsksAtATerminal(t *testing.T) {
 // Proves R36: a killed process takes nothing along: the answer that was being written is
 // given, and then the one to the message that waited.
 func TestChatGoesOnAfterAKill(t *testing.T) {
+	race.Processes(t)
 	t.Parallel()
 	server := httptest.NewServer(sim.NewServer(sim.Options{FirstToken: 300 * time.Millisecond}))
 	defer server.Close()
@@ -266,6 +271,7 @@ func gated(t *testing.T) (address string, open func()) {
 // Proves R36: what a killed process leaves in its queue is answered by `convene serve`, without
 // a further message. Behind a question it waits until that is answered.
 func TestServeTakesUpWhatAKilledProcessLeft(t *testing.T) {
+	race.Processes(t)
 	t.Parallel()
 	dir := t.TempDir()
 	store := filepath.Join(dir, "chat.db")

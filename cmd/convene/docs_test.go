@@ -31,9 +31,7 @@ func documents(t *testing.T) []string {
 // The commands of a page run as they stand there, one block after the other, on the files
 // that it shows; those that need a key or a server say so.
 func TestDocs(t *testing.T) {
-	if race.Enabled {
-		t.Skip("its processes take several times as long; it runs without the race detector")
-	}
+	race.Processes(t)
 	t.Parallel()
 	dir := t.TempDir()
 	for _, page := range documents(t) {

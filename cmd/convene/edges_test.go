@@ -13,12 +13,14 @@ import (
 
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/events/sqlite"
+	"github.com/convene-run/convene/internal/race"
 )
 
 // Proves the edge case "thread id mismatch" of the first source at the command line: a
 // conversation of another tenant in the same store is not there for the local user, who begins
 // one of that id instead, and what the other said and was answered stays as it is.
 func TestForeignThreadAtTheCommandLine(t *testing.T) {
+	race.Processes(t)
 	t.Parallel()
 	const thread = "3c2f6d0e-91aa-4f57-8a43-0a8f2f3f1d22"
 	dir := t.TempDir()
@@ -63,6 +65,7 @@ func TestForeignThreadAtTheCommandLine(t *testing.T) {
 // user reads that it takes longer than expected, and after the limit the main agent answers
 // without whoever was late.
 func TestLongRunningAtTheCommandLine(t *testing.T) {
+	race.Processes(t)
 	t.Parallel()
 	late := make(chan struct{})
 	address := scripted(t, func(system, newest string) reply {
@@ -101,6 +104,7 @@ limits:
 // A message of a thread may fill the request template of its team, as a row of a batch does;
 // what the user says next is passed on as it is.
 func TestMessageWithVarsAtTheCommandLine(t *testing.T) {
+	race.Processes(t)
 	t.Parallel()
 	address := scripted(t, func(_, newest string) reply { return reply{text: "I read: " + newest} })
 	const thread = "3c2f6d0e-91aa-4f57-8a43-0a8f2f3f1d23"

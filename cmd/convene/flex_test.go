@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/convene-run/convene/internal/race"
 	"github.com/convene-run/convene/internal/sim"
 )
 
@@ -22,6 +23,7 @@ import (
 //
 // Proves R74.
 func TestABatchInTheFlexTier(t *testing.T) {
+	race.Processes(t)
 	t.Parallel()
 	for _, api := range []string{"responses", "chat"} {
 		t.Run(api, func(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/race"
 	"github.com/convene-run/convene/internal/sim"
 )
 
@@ -157,6 +158,7 @@ document:
 // Proves R14, R24, R70: a team file is all that another domain needs, and its models
 // are those that the server is asked for, with streaming.
 func TestTeamFileOverHTTP(t *testing.T) {
+	race.Processes(t)
 	t.Parallel()
 	r, dir := record(t, sim.Options{}, nil), t.TempDir()
 	code, stdout, stderr := ends(t, r.command(dir, "run", "--team", desk(t, dir), "--json", "Make the morning issue"))
@@ -180,6 +182,7 @@ func TestTeamFileOverHTTP(t *testing.T) {
 
 // Valid text reaches the model byte for byte, whatever is in it.
 func TestRequestReachesTheModelAsItIs(t *testing.T) {
+	race.Processes(t)
 	t.Parallel()
 	for name, request := range map[string]string{
 		"right to left": "خطط لثلاثة أيام \u202eab\u2066 עברית",
@@ -204,6 +207,7 @@ func TestRequestReachesTheModelAsItIs(t *testing.T) {
 
 // Proves R22: a specialist whose model fails for good costs its own work only.
 func TestSpecialistFailsForGood(t *testing.T) {
+	race.Processes(t)
 	t.Parallel()
 	r := record(t, sim.Options{}, func(a asked, _ int) bool { return a.Model == "small" })
 	dir := t.TempDir()
@@ -224,6 +228,7 @@ func TestSpecialistFailsForGood(t *testing.T) {
 // Proves R21: without its facilitator a run still gives what specialists wrote, and
 // says who did.
 func TestFacilitatorFailsForGood(t *testing.T) {
+	race.Processes(t)
 	t.Parallel()
 	r := record(t, sim.Options{}, func(a asked, n int) bool { return a.facilitator() && n > 2 })
 	dir := t.TempDir()
@@ -237,6 +242,7 @@ func TestFacilitatorFailsForGood(t *testing.T) {
 // Proves R14, R73: after kill -9 one of two resuming processes has the run, the other
 // leaves it alone, and neither asks for the team file, which is gone.
 func TestTwoProcessesResume(t *testing.T) {
+	race.Processes(t)
 	t.Parallel()
 	r := record(t, sim.Options{FirstToken: 40 * time.Millisecond}, nil)
 	dir := t.TempDir()

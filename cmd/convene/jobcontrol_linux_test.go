@@ -7,11 +7,14 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/convene-run/convene/internal/race"
 )
 
 // Proves R70: ^Z takes the picture away and leaves the shell a terminal in order; fg draws it
 // anew below what was written there meanwhile.
 func TestStoppedAndContinued(t *testing.T) {
+	race.Processes(t)
 	t.Parallel()
 	for name, command := range map[string]string{
 		"run":   `convene run "Plan a day in Kyoto"`,
@@ -57,6 +60,7 @@ func TestStoppedAndContinued(t *testing.T) {
 
 // ^Z where no shell could have the program go on changes nothing.
 func TestStoppedWithoutAShell(t *testing.T) {
+	race.Processes(t)
 	t.Parallel()
 	model, open := gated(t)
 	p := atTerminal(t, nil, "run", "Plan a day in Kyoto", "--base-url", model, "--store", filepath.Join(t.TempDir(), "s.db"))

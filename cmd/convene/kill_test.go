@@ -43,10 +43,8 @@ type killed struct {
 // Proves R73, R25: the real process, killed at random moments and resumed, comes to
 // the same tasks and the same document, and repeats only calls that were in flight.
 func TestKill(t *testing.T) {
+	race.Processes(t)
 	kills := 10
-	if race.Enabled {
-		kills = 4 // one at any moment, as many as three among specialists
-	}
 	if asked, err := strconv.Atoi(os.Getenv(killsEnv)); err == nil {
 		kills = asked
 	}

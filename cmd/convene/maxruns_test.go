@@ -13,12 +13,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/convene-run/convene/internal/race"
 	"github.com/convene-run/convene/internal/sim"
 )
 
 // A server drives so many runs at once and no more: a further one is refused in words,
 // with when to come again, and is taken once there is room.
 func TestServeBoundsRuns(t *testing.T) {
+	race.Processes(t)
 	model := httptest.NewServer(sim.NewServer(sim.Options{FirstToken: 300 * time.Millisecond}))
 	defer model.Close()
 	cmd := exec.Command("convene", "serve", "--addr", "127.0.0.1:0", "--max-runs", "2", "--base-url", model.URL+"/v1", "--model", "openai/sim")

@@ -16,6 +16,7 @@ import (
 
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/events/sqlite"
+	"github.com/convene-run/convene/internal/race"
 	"github.com/convene-run/convene/internal/sim"
 )
 
@@ -24,6 +25,7 @@ import (
 // is another one, no bound is exceeded by more than the calls in flight. What the log
 // says is what the server says, and the bound is used.
 func TestBudgetsUnderFaults(t *testing.T) {
+	race.Processes(t)
 	t.Parallel()
 	var cut atomic.Int64
 	t.Cleanup(func() { require.Greater(t, cut.Load(), int64(20), "streams were cut") })

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/race"
 	"github.com/convene-run/convene/internal/sim"
 )
 
@@ -141,6 +142,7 @@ func (p *plug) started(t *testing.T, dir string, args ...string) (*exec.Cmd, *lo
 // Proves R22, R73: an endpoint that goes away in mid-run costs nothing but the calls that
 // were in flight: the real program, over a port that is closed.
 func TestEndpointGoesAwayInMidRun(t *testing.T) {
+	race.Processes(t)
 	t.Parallel()
 	p, dir := plugIn(t, sim.Options{FirstToken: 50 * time.Millisecond}), t.TempDir()
 	cmd, errs := p.started(t, dir, "Plan three days in Kyoto for two")
@@ -160,6 +162,7 @@ func TestEndpointGoesAwayInMidRun(t *testing.T) {
 // once the endpoint is back. No key is sent there that nobody said belongs there, and to
 // try another address, or to be refused, does no harm.
 func TestEndpointStaysAway(t *testing.T) {
+	race.Processes(t)
 	t.Parallel()
 	p, dir := plugIn(t, sim.Options{FirstToken: 50 * time.Millisecond}), t.TempDir()
 	cmd, errs := p.started(t, dir, "--max-wait", "1s", "Plan three days in Kyoto for two")
@@ -204,6 +207,7 @@ func TestEndpointStaysAway(t *testing.T) {
 // Proves R72, R22: a batch outlasts an outage, and one that is parked goes on by the same
 // command.
 func TestEndpointGoesAwayInMidBatch(t *testing.T) {
+	race.Processes(t)
 	t.Parallel()
 	p, dir := plugIn(t, sim.Options{FirstToken: 30 * time.Millisecond}), t.TempDir()
 	var rows strings.Builder

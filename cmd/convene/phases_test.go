@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/convene-run/convene/internal/race"
 )
 
 // chain is a team whose two specialists follow each other.
@@ -25,6 +27,7 @@ conversation:
 // leaves the user with the qualifier and says so; agents that pass the conversation on in a ring
 // are stopped.
 func TestTransitionsAtTheCommandLine(t *testing.T) {
+	race.Processes(t)
 	t.Parallel()
 	plays := func(down bool) string {
 		return scripted(t, func(system, _ string) reply {
@@ -44,6 +47,7 @@ func TestTransitionsAtTheCommandLine(t *testing.T) {
 // Proves R46 and R48 at the command line with the router of the fifth source: the default agent
 // hands on by an alias, and in the phase that begins then a rule decides by the channel.
 func TestRouterAtTheCommandLine(t *testing.T) {
+	race.Processes(t)
 	t.Parallel()
 	address := scripted(t, func(system, newest string) reply {
 		switch {

@@ -10,11 +10,14 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/convene-run/convene/internal/race"
 )
 
 // TestTerminalScreens writes what a terminal of 40, 80 and 200 columns shows to
 // testdata/screens, as tmux has it, for a person to look at: `make terminal-screens` runs it.
 func TestTerminalScreens(t *testing.T) {
+	race.Processes(t)
 	if os.Getenv("CONVENE_SCREENSHOTS") == "" {
 		t.Skip("make terminal-screens runs it")
 	}

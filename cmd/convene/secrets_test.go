@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/convene-run/convene/internal/race"
 	"github.com/convene-run/convene/internal/sim"
 )
 
@@ -29,6 +30,7 @@ const (
 // provider repeats the key in its error) nothing that comes out holds the key, the
 // token, or the cookie: no answer, no export, no log line, no event, nothing stored.
 func TestSecretsStayInside(t *testing.T) {
+	race.Processes(t)
 	model := sim.NewServer(sim.Options{})
 	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/convene-run/convene/internal/race"
 	"github.com/convene-run/convene/internal/sim"
 )
 
@@ -24,6 +25,7 @@ import (
 // with them, and its report counts what rows cost that have no output. Under nohup the
 // end of the terminal is nothing.
 func TestStopWithFullQueues(t *testing.T) {
+	race.Processes(t)
 	t.Parallel()
 	for _, test := range []struct {
 		name  string

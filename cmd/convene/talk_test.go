@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/convene-run/convene/internal/race"
 )
 
 // reply is what a scripted model answers: a text, and calls by name with their arguments.
@@ -120,6 +122,7 @@ func asksForBoth(system, newest string) reply {
 // Proves R32 at the command line: a second handoff is refused with a sentence for the user, or
 // begins when the first is over, by the team's policy.
 func TestSecondHandoffAtTheCommandLine(t *testing.T) {
+	race.Processes(t)
 	t.Parallel()
 	address := scripted(t, asksForBoth)
 	said, told := chats(t, address, fmt.Sprintf(twoSpecialists, "reject"), "Both, please", "/status")
@@ -135,6 +138,7 @@ func TestSecondHandoffAtTheCommandLine(t *testing.T) {
 
 // Proves R73: an answer to a question may be the number of its choice, or any words.
 func TestChoicesByNumber(t *testing.T) {
+	race.Processes(t)
 	t.Parallel()
 	address := scripted(t, func(_, newest string) reply {
 		if strings.HasPrefix(newest, "Plan") {
@@ -155,6 +159,7 @@ func TestChoicesByNumber(t *testing.T) {
 // line: the facilitator asks specialists behind the scenes and answers alone; who did not answer
 // is named to it.
 func TestConsultationAtTheCommandLine(t *testing.T) {
+	race.Processes(t)
 	t.Parallel()
 	asks := func(down bool) func(system, newest string) reply {
 		return func(system, newest string) reply {

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/convene-run/convene/internal/race"
 )
 
 // A run that is started with somebody's span is part of their trace, from the command line
@@ -21,6 +23,7 @@ import (
 //
 // Proves R76.
 func TestTraces(t *testing.T) {
+	race.Processes(t)
 	var mu sync.Mutex
 	var exported bytes.Buffer
 	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

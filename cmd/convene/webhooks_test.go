@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/convene-run/convene/internal/race"
 )
 
 // A receiver that is down while a run begins and ends, and while serve is started anew, is
@@ -20,6 +22,7 @@ import (
 //
 // Proves R52.
 func TestServeTellsWebhooks(t *testing.T) {
+	race.Processes(t)
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	address := listener.Addr().String()

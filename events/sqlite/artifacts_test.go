@@ -208,9 +208,7 @@ func TestDamagedArtifact(t *testing.T) {
 
 // The largest artifact goes in and comes out while a run appends.
 func TestLargeArtifact(t *testing.T) {
-	if race.Enabled {
-		t.Skip("100 MB take too long")
-	}
+	race.Skip(t, "100 MB")
 	log := open(t, filepath.Join(t.TempDir(), "convene.db"))
 	defer func() { require.NoError(t, log.Close()) }()
 	appended := make(chan struct{})

@@ -146,9 +146,6 @@ func TestFilesAreBounded(t *testing.T) {
 	j, _ = fetched(t, agent.Result{Files: make([]agent.File, 40)}, nil)
 	require.Contains(t, of[events.ToolCallDone](j)[0].Result, "[25 more files were left out]")
 
-	if testing.Short() {
-		return
-	}
 	j, _ = fetched(t, agent.Result{Files: []agent.File{{Name: "huge", Data: make([]byte, events.MaxArtifactBytes+1)}}}, nil)
 	require.Contains(t, of[events.ToolCallDone](j)[0].Result, "[huge: left out, a file may have 100 MB at most]")
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/race"
 	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/llm/wire"
 )
@@ -155,9 +156,7 @@ func TestReadingIsCheap(t *testing.T) {
 	got, err := readWithOurs(t.Context(), ours)
 	require.NoError(t, err)
 	require.Equal(t, expected, got)
-	if raceEnabled || testing.Short() {
-		t.Skip("times mean nothing here")
-	}
+	race.Skip(t, "times")
 	timed := func(least time.Duration, read func()) time.Duration {
 		start := time.Now()
 		for range 20 {

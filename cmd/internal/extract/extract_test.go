@@ -110,9 +110,7 @@ func TestFile(t *testing.T) {
 
 // A small file that unpacks to a huge one is given up at a bound.
 func TestPackedBomb(t *testing.T) {
-	if race.Enabled {
-		t.Skip("unpacks 64 MB")
-	}
+	race.Skip(t, "one goroutine unpacks 64 MB")
 	paragraph := io.LimitReader(zeros{}, 80<<20)
 	bomb := packed(t, "word/document.xml", io.MultiReader(strings.NewReader("<w:document><w:t>"), paragraph))
 	require.Less(t, len(bomb), 1<<20)
@@ -132,9 +130,7 @@ func (zeros) Read(p []byte) (int, error) {
 
 // Whatever bytes are damaged in a PDF, it is read or said to be damaged.
 func TestDamagedPDF(t *testing.T) {
-	if race.Enabled {
-		t.Skip("the interpreter takes minutes")
-	}
+	race.Skip(t, "the interpreter takes minutes")
 	whole := pdf("Soups", "Fish")
 	for _, at := range []int{len(whole) / 2, len(whole) - 10} {
 		damaged := bytes.Clone(whole)
