@@ -89,12 +89,12 @@ func (s shelf) named(specialist team.Specialist) []agent.Tool {
 }
 
 // readable adds the tool that reads artifacts where the others may bring some: they reach
-// outside, so their results can be of any size.
+// outside, so their results can be of any size, or read files, and documents become artifacts.
 func readable(tools []agent.Tool) []agent.Tool {
 	has := slices.ContainsFunc(tools, func(t agent.Tool) bool { return t.Name == artifact.ReadTool })
 	reaches := slices.ContainsFunc(tools, func(t agent.Tool) bool {
 		external, ok := t.Handler.(agent.External)
-		return ok && external.Effect != events.EffectPure
+		return ok && (external.Effect != events.EffectPure || t.Name == team.ToolReadFile)
 	})
 	if has || !reaches {
 		return tools

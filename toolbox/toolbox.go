@@ -27,6 +27,10 @@ type Config struct {
 	Confirmed func(key string) (*mcpclient.Listing, error)
 	// Env gives the value of a variable, "" where it is not set. Defaults to [os.Getenv].
 	Env func(name string) string
+	// Extract gives a file that read_file finds and that is no text with its type and the text
+	// of its pages, see [agent.File]. It must be safe for concurrent use. Defaults to none: only
+	// text is read.
+	Extract func(ctx context.Context, name string, data []byte) agent.File
 }
 
 // Toolbox opens the tools of teams. It is safe for concurrent use, and meant to be one for a
@@ -49,7 +53,7 @@ func New(config Config) *Toolbox {
 		value := config.Env(name)
 		return value, value != ""
 	}
-	return &Toolbox{config: config, kit: builtin.Kit{Env: config.Env}, servers: mcpclient.New(mcpclient.Options{Lookup: lookup})}
+	return &Toolbox{config: config, kit: builtin.Kit{Env: config.Env, Extract: config.Extract}, servers: mcpclient.New(mcpclient.Options{Lookup: lookup})}
 }
 
 // Close ends the MCP servers that were started. It returns when they have ended; calls under

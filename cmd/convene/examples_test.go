@@ -21,7 +21,7 @@ import (
 func exampleReadmes(t *testing.T) []string {
 	pages, err := filepath.Glob(filepath.Join(repository, "examples", "*", "README.md"))
 	require.NoError(t, err)
-	require.Len(t, pages, 2)
+	require.Len(t, pages, 3)
 	return pages
 }
 

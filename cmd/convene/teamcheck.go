@@ -74,7 +74,7 @@ func (a *app) connect(ctx context.Context, path string, t *team.Team, ask toolbo
 	if !allowed && !yes && !a.agrees("Allow this?") {
 		return fmt.Errorf("%s: nothing was allowed, and nothing was opened. Answer y, or give --yes, to allow it", path)
 	}
-	opened := toolbox.New(toolbox.Config{Env: a.env, Consented: func(asked toolbox.Ask) bool { return asked.Hash == ask.Hash }})
+	opened := toolbox.New(toolbox.Config{Env: a.env, Extract: a.extractor().File, Consented: func(asked toolbox.Ask) bool { return asked.Hash == ask.Hash }})
 	defer opened.Close()
 	tools, err := opened.Open(ctx, t)
 	if err != nil {

@@ -3,6 +3,9 @@
 package builtin
 
 import (
+	"context"
+	"sync"
+
 	"github.com/convene-run/convene/agent"
 	"github.com/convene-run/convene/internal/artifact"
 	"github.com/convene-run/convene/team"
@@ -13,8 +16,14 @@ type Kit struct {
 	// Env gives the variables that settings name, "" where one is not set. Needed where there
 	// are databases.
 	Env func(string) string
+	// Extract gives a file that is no text with its type and the text of its pages, see
+	// [agent.File]. nil is that only text is read.
+	Extract func(ctx context.Context, name string, data []byte) agent.File
 
 	pages pages
+	// places are those of [documents]; once makes them.
+	places chan struct{}
+	once   sync.Once
 }
 
 func (k *Kit) lookup(name string) (string, bool) {
@@ -41,7 +50,7 @@ func (k *Kit) Tools(t *team.Team) ([]agent.Tool, error) {
 		if err != nil {
 			return nil, err
 		}
-		tools = append(tools, listFiles(within, most), readFile(within, most), searchFiles(within))
+		tools = append(tools, listFiles(within, most), readFile(within, most, k.documents()), searchFiles(within))
 	}
 	if settings.FetchURL != nil {
 		tools = append(tools, k.fetchURL(*settings.FetchURL, most))

@@ -226,6 +226,46 @@ func TestOwnFolderOfARun(t *testing.T) {
 	require.ErrorContains(t, err, "no folder of its own")
 }
 
+// What is no text becomes an artifact where its text can be had, and is refused otherwise, in
+// words that say why.
+func TestDocumentsAreReadAsArtifacts(t *testing.T) {
+	root := tree(t, map[string]string{"a.pdf": "%PDF-1.4 of letters", "scan.docx": "PK\x03\x04\xff", "photo": "\x89PNG\xff", "blob": "\x00\x01", "plain.md": "text"})
+	settings := team.Tools{Files: &team.FilesTool{Roots: []string{root}}}
+	kit := &Kit{Extract: func(_ context.Context, name string, data []byte) agent.File {
+		file := agent.File{Name: name, Data: data}
+		switch name {
+		case "a.pdf":
+			file.Pages = []string{"one", "two"}
+		case "scan.docx":
+			file.Note = "its text was not read: it is damaged"
+		case "photo":
+			file.MediaType = "image/png"
+		}
+		return file
+	}}
+	list, err := kit.Tools(&team.Team{Tools: &settings})
+	require.NoError(t, err)
+	read := func(name string) (agent.Result, error) {
+		return list[1].Handler.(agent.External).Call(t.Context(), agent.Invocation{Ref: events.CallRef{Arguments: `{"path":"` + name + `"}`}})
+	}
+	for _, name := range []string{"a.pdf", "photo"} {
+		result, err := read(name)
+		require.NoError(t, err)
+		require.Len(t, result.Files, 1)
+		require.Equal(t, name, result.Files[0].Name)
+		require.Empty(t, result.Text)
+	}
+	result, err := read("plain.md")
+	require.NoError(t, err)
+	require.Equal(t, "text", result.Text)
+	_, err = read("scan.docx")
+	require.EqualError(t, err, "scan.docx: its text was not read: it is damaged")
+	_, err = read("blob")
+	require.EqualError(t, err, "blob is neither text in UTF-8 nor a document whose text can be read")
+	_, err = calls(t, opened(t, settings)["read_file"], in{"path": "a.pdf"})
+	require.ErrorContains(t, err, "a.pdf is not text in UTF-8, and cannot be read here")
+}
+
 // A root that was replaced by a link since somebody consented to it is not read.
 func TestRootThatBecomesALink(t *testing.T) {
 	outside := tree(t, map[string]string{"docs/a": "A", "other/a": secret})

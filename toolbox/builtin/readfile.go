@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"unicode/utf8"
 
@@ -20,12 +19,20 @@ type readFileArgs struct {
 	Offset int64  `json:"offset,omitempty" jsonschema:"Where to begin, in bytes: the offset that the previous part names. Defaults to 0."`
 }
 
-// readFile reads a part of a text file.
-func readFile(within *folders, most int) agent.Tool {
-	return agent.Func(llm.Tool{
-		Name:        team.ToolReadFile,
-		Description: "Reads a text file. A long one comes in parts: each says at which offset the next begins.",
-	}, events.EffectPure, func(_ context.Context, in agent.Invocation, args readFileArgs) (agent.Result, error) {
+// errNoText is for a file that has to be read otherwise than as text.
+var errNoText = errors.New("no text in UTF-8")
+
+// pdfMark begins a PDF, which may be made of text and is none.
+var pdfMark = []byte("%PDF-")
+
+// readFile reads a part of a text file. A document of another kind becomes an artifact, which
+// is read by pages.
+func readFile(within *folders, most int, documents *documents) agent.Tool {
+	description := "Reads a text file. A long one comes in parts: each says at which offset the next begins."
+	if documents != nil {
+		description += " A document, such as a PDF, or an image becomes an artifact."
+	}
+	return agent.Func(llm.Tool{Name: team.ToolReadFile, Description: description}, events.EffectPure, func(ctx context.Context, in agent.Invocation, args readFileArgs) (agent.Result, error) {
 		within, err := within.of(&in)
 		if err != nil {
 			return agent.Result{}, err
@@ -36,6 +43,9 @@ func readFile(within *folders, most int) agent.Tool {
 		}
 		defer file.Close()
 		text, err := readPart(file, args.Path, args.Offset, info.Size(), most)
+		if errors.Is(err, errNoText) {
+			return documents.read(ctx, in, file, args.Path)
+		}
 		return agent.Result{Text: text, Sources: []events.Source{{File: args.Path}}}, err
 	})
 }
@@ -55,8 +65,8 @@ func readPart(file io.ReaderAt, name string, offset, size int64, most int) (stri
 		return "[the file is empty, or ends here]", nil
 	}
 	piece = wholeRunes(piece, offset+int64(n) < size)
-	if bytes.IndexByte(piece, 0) >= 0 || !utf8.Valid(piece) {
-		return "", fmt.Errorf("%s is not text in UTF-8, and cannot be read here", name)
+	if bytes.IndexByte(piece, 0) >= 0 || !utf8.Valid(piece) || bytes.HasPrefix(piece, pdfMark) {
+		return "", errNoText
 	}
 	text, _ := chars.Cut(string(piece), most)
 	next := offset + int64(len(text))
