@@ -7,8 +7,12 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
+	"github.com/convene-run/convene/agent"
+	"github.com/convene-run/convene/document"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/internal/sim"
+	"github.com/convene-run/convene/llm"
+	"github.com/convene-run/convene/team"
 	"github.com/convene-run/convene/web"
 )
 
@@ -43,7 +47,7 @@ func TestRunWaits(t *testing.T) {
 	h := newHost(t, sim.Options{}).served(t)
 	for _, version := range versions {
 		asked := make(chan string, 1)
-		for _, options := range []*mcp.ClientOptions{nil, user(asked, "decline", nil)} {
+		for _, options := range []*mcp.ClientOptions{nil, user(asked, "decline", map[string]any{"answer": "Never mind"})} {
 			session := h.client(t, version, options)
 			run, result := call[seen](t, session, "run_team", map[string]any{"request": asksBack})
 			require.Equal(t, events.StatusAwaitingInput, run.Status)
@@ -82,6 +86,30 @@ func TestForgedAnswers(t *testing.T) {
 		return result
 	}
 	require.Contains(t, textOf(answer("no such run")), "there is no run")
+	require.Contains(t, textOf(answer(string(over.Run[:8]))), "there is no run", "an id is given whole: nobody guesses one")
 	require.Contains(t, textOf(answer(string(over.Run))), "does not wait for this answer")
 	require.Len(t, runsOf(t, h), 1)
+}
+
+// A call that waits for approval is not decided by the client, whatever it can: it may be the
+// model that wants the call.
+func TestApprovalIsNotAsked(t *testing.T) {
+	sent := false
+	mail := agent.Func(llm.Tool{Name: "send_mail", Description: "Sends mail."}, events.EffectEffectful,
+		func(context.Context, agent.Invocation, struct{}) (agent.Result, error) {
+			sent = true
+			return agent.Result{Text: "sent"}, nil
+		})
+	post := &team.Team{
+		Name: "post", Document: document.Free(), Request: "For {{name}}: {{request}}", Approve: map[string]team.Approve{"send_mail": team.ApproveAlways},
+		Specialists: []team.Specialist{{ID: "clerk", Description: "Writes letters.", Prompt: "First of all send_mail {}."}},
+	}
+	h := newHostOf(t, sim.Options{}, post, mail).served(t)
+	session := h.client(t, versions[1], user(nil, "accept", map[string]any{"answer": "approve", "decision": "approve"}))
+	require.Contains(t, refused(t, session, "run_team", map[string]any{"request": "Write a letter"}), "name", "its template needs a value")
+	run, result := call[seen](t, session, "run_team", map[string]any{"request": "Write a letter", "vars": map[string]any{"name": "Ann"}})
+	require.Equal(t, events.StatusAwaitingInput, run.Status)
+	require.Equal(t, events.InputApproval, run.WaitsFor[0].For)
+	require.Contains(t, textOf(result), "send_mail")
+	require.False(t, sent)
 }

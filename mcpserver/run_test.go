@@ -40,7 +40,7 @@ func TestRunTeam(t *testing.T) {
 		require.Equal(t, "trip", run.Team)
 		require.Equal(t, run.Tasks, run.Finished)
 		require.Contains(t, textOf(result), run.Answer)
-		require.Contains(t, textOf(result), "Run "+string(run.Run)+": completed, 6 of 6 tasks finished")
+		require.Contains(t, textOf(result), "Run "+string(run.Run)+": completed, 6 of 6 tasks finished, $0.00")
 		require.Empty(t, run.Document, "who wants the answer does not pay for the document")
 		heard := p.all()
 		require.Equal(t, "6 tasks planned", heard[0].Message)
@@ -123,15 +123,31 @@ func TestCancelledRequest(t *testing.T) {
 	}
 }
 
+// waiting calls run_team, and gives what it says once it returns.
+func (h *host) waiting(t *testing.T, session *mcp.ClientSession) <-chan string {
+	given := make(chan string, 1)
+	go func() {
+		result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "run_team", Arguments: map[string]any{"request": request}})
+		switch {
+		case err != nil:
+			given <- err.Error()
+		case !result.IsError:
+			given <- "no error: " + textOf(result)
+		default:
+			given <- textOf(result)
+		}
+	}()
+	return given
+}
+
 // cancel_run ends a run, and the caller of run_team is told. Twice is fine.
 func TestCancelRun(t *testing.T) {
 	h := newHost(t, sim.Options{FirstToken: 1 << 40}).served(t)
 	session := h.client(t, versions[1], nil)
-	given := make(chan string, 1)
-	go func() { given <- refused(t, session, "run_team", map[string]any{"request": request}) }()
+	given := h.waiting(t, session)
 	run := h.until(t, events.KindWorkflowStarted).Run
 	call[seen](t, session, "cancel_run", map[string]any{"run_id": run, "reason": "no longer wanted"})
-	require.Contains(t, <-given, "cancelled (no longer wanted)")
+	require.Regexp(t, `^Run .*cancelled \(no longer wanted\)`, <-given)
 	again, _ := call[seen](t, session, "cancel_run", map[string]any{"run_id": run})
 	require.Equal(t, events.StatusCancelled, again.Status)
 }
@@ -141,11 +157,10 @@ func TestParked(t *testing.T) {
 	for _, version := range versions {
 		h := newHost(t, sim.Options{FirstToken: 1 << 40}).served(t)
 		session := h.client(t, version, nil)
-		given := make(chan string, 1)
-		go func() { given <- refused(t, session, "run_team", map[string]any{"request": request}) }()
+		given := h.waiting(t, session)
 		run := h.until(t, events.KindWorkflowStarted).Run
 		h.shutDown()
-		require.Contains(t, <-given, "convene resume "+string(run))
+		require.Regexp(t, "^Run .*convene resume "+string(run), <-given)
 		require.Contains(t, refused(t, session, "start_run", map[string]any{"request": request}), "about to end")
 	}
 }
@@ -234,6 +249,27 @@ func TestListEvents(t *testing.T) {
 	require.Contains(t, string(page.Events[0]), `"data_bytes":`)
 	require.NotContains(t, string(page.Events[0]), "Another secret")
 	require.Less(t, len(textOf(result)), 300_000)
+}
+
+// A page of long events ends before its limit.
+func TestPagesAreBounded(t *testing.T) {
+	h := newHost(t, sim.Options{FirstToken: 1 << 40}).served(t)
+	session := h.client(t, versions[1], nil)
+	run, _ := call[seen](t, session, "start_run", map[string]any{"request": request})
+	for range 3 {
+		_, err := h.runner.Send(t.Context(), runner.Job{
+			Thread: run.Thread, Request: strings.Repeat("Hurry up. ", 8_000), Message: &runner.Message{Delivery: events.DeliverySteer},
+		})
+		require.NoError(t, err)
+	}
+	arguments := map[string]any{"run_id": run.Run, "types": []string{"user_message"}}
+	page, _ := call[listed](t, session, "list_events", arguments)
+	require.Len(t, page.Events, 2)
+	require.True(t, page.More)
+	arguments["after_seq"] = page.Next
+	page, _ = call[listed](t, session, "list_events", arguments)
+	require.Len(t, page.Events, 1)
+	require.False(t, page.More)
 }
 
 // An address that clients of older protocols leave sessions at takes no more in the end.

@@ -36,30 +36,35 @@ func (h *host) onPipes(t *testing.T, version string, options *mcp.ClientOptions)
 	}
 }
 
-// A caller hears of a run in which nothing happens, often enough not to give it up.
+// A caller hears of a run in which nothing happens, often enough not to give it up; what
+// it cancels ends.
 func TestHeartbeat(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, sim.Options{FirstToken: 50 * time.Second})
-		beats := make(chan string, 100)
-		session, end := h.onPipes(t, versions[0], &mcp.ClientOptions{ProgressNotificationHandler: func(_ context.Context, req *mcp.ProgressNotificationClientRequest) {
-			beats <- req.Params.Message
-		}})
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		params := &mcp.CallToolParams{Name: "run_team", Arguments: map[string]any{"request": request}}
-		params.SetProgressToken("p")
-		begun := time.Now()
-		go func() { _, _ = session.CallTool(ctx, params) }()
-		for i := range 3 {
-			require.Equal(t, "still at work, 0 model calls so far", <-beats)
-			require.Less(t, time.Since(begun), time.Duration(i+1)*20*time.Second)
-		}
-		require.Equal(t, "6 tasks planned", <-beats)
-		cancel()
-		require.Equal(t, events.StatusCancelled, h.until(t, events.KindWorkflowFinished).Data.(events.WorkflowFinished).Status)
-		require.NoError(t, end())
-		_ = session.Close()
-	})
+	for _, version := range versions {
+		synctest.Test(t, func(t *testing.T) { heartbeats(t, version) })
+	}
+}
+
+func heartbeats(t *testing.T, version string) {
+	h := newHost(t, sim.Options{FirstToken: 50 * time.Second})
+	beats := make(chan string, 100)
+	session, end := h.onPipes(t, version, &mcp.ClientOptions{ProgressNotificationHandler: func(_ context.Context, req *mcp.ProgressNotificationClientRequest) {
+		beats <- req.Params.Message
+	}})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	params := &mcp.CallToolParams{Name: "run_team", Arguments: map[string]any{"request": request}}
+	params.SetProgressToken("p")
+	begun := time.Now()
+	go func() { _, _ = session.CallTool(ctx, params) }()
+	for i := range 3 {
+		require.Equal(t, "still at work, 0 model calls so far", <-beats)
+		require.Less(t, time.Since(begun), time.Duration(i+1)*20*time.Second)
+	}
+	require.Equal(t, "6 tasks planned", <-beats)
+	cancel()
+	require.Equal(t, events.StatusCancelled, h.until(t, events.KindWorkflowFinished).Data.(events.WorkflowFinished).Status)
+	require.NoError(t, end())
+	_ = session.Close()
 }
 
 // A client that is gone has cancelled nothing: its run goes on until it is parked.

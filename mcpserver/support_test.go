@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/convene-run/convene/agent"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/internal/sim"
 	"github.com/convene-run/convene/llm"
@@ -31,8 +32,7 @@ func (m oneClient) Resolve(...string) (llm.Route, error) {
 	return llm.Route{{Endpoint: &llm.Endpoint{Name: "sim", Client: m.client}, Model: "sim"}}, nil
 }
 
-// host is a server on a runner whose agents the simulated model plays. It serves the team
-// trip alone.
+// host is a server on a runner whose agents the simulated model plays. It serves one team.
 type host struct {
 	log    *events.Memory
 	runner *runner.Runner
@@ -40,17 +40,24 @@ type host struct {
 	url    string
 }
 
+// newHost serves the team trip.
 func newHost(t *testing.T, options sim.Options) *host {
+	t.Helper()
+	trip, err := team.Builtin("trip")
+	require.NoError(t, err)
+	return newHostOf(t, options, trip)
+}
+
+func newHostOf(t *testing.T, options sim.Options, served *team.Team, tools ...agent.Tool) *host {
 	t.Helper()
 	h := &host{log: events.NewMemory()}
 	var err error
-	h.runner, err = runner.New(runner.Config{Log: h.log, Models: oneClient{sim.New(options)}})
-	require.NoError(t, err)
-	trip, err := team.Builtin("trip")
+	h.runner, err = runner.New(runner.Config{Log: h.log, Models: oneClient{sim.New(options)}, Tools: tools})
 	require.NoError(t, err)
 	h.server, err = mcpserver.New(mcpserver.Config{
-		Log: h.log, Runs: h.runs(), Kept: h.runner.Kept(), Version: "test",
-		Teams: []mcpserver.Team{{Name: trip.Name, Description: trip.Description, Vars: trip.Vars()}},
+		Log: h.log, Kept: h.runner.Kept(), Version: "test",
+		Runs:  steer.New(steer.Config{Runner: h.runner, Teams: map[string]*team.Team{served.Name: served}}),
+		Teams: []mcpserver.Team{{Name: served.Name, Description: served.Description, Vars: served.Vars()}},
 	})
 	require.NoError(t, err)
 	t.Cleanup(h.shutDown)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/evidence"
+	"github.com/convene-run/convene/internal/chars"
 	"github.com/convene-run/convene/thread"
 	"github.com/convene-run/convene/web"
 )
@@ -39,6 +40,7 @@ type view struct {
 	ModelCalls    int              `json:"model_calls"`
 	DrivenMS      int64            `json:"driven_ms" jsonschema:"For how long it was worked on."`
 	LastSeq       events.Seq       `json:"last_seq" jsonschema:"The seq of its newest event."`
+	Simulated     bool             `json:"simulated,omitempty" jsonschema:"Set where no real model answered: texts are made up."`
 }
 
 // ask is a request for input that is open.
@@ -47,6 +49,9 @@ type ask struct {
 	Kind     events.InputKind `json:"kind" jsonschema:"question, approval (of a tool call) or human (a person has the conversation)"`
 	Question string           `json:"question"`
 }
+
+// maxDocumentChars bounds the document that get_run gives: more than that no model reads at once.
+const maxDocumentChars = 100_000
 
 // statusInterrupted is of a run whose process ended without parking it.
 const statusInterrupted events.Status = "interrupted"
@@ -93,6 +98,7 @@ func viewOf(run *events.RunSummary) view {
 		Tasks: run.Tasks, FinishedTasks: run.FinishedTasks, CostUSD: run.CostUSD,
 		InputTokens: run.Usage.InputTokens, OutputTokens: run.Usage.OutputTokens, ModelCalls: run.ModelCalls,
 		DrivenMS: run.Elapsed().Milliseconds(), LastSeq: run.LastSeq,
+		Simulated: run.Simulated,
 	}
 	for _, a := range run.Asks {
 		v.WaitsFor = append(v.WaitsFor, ask{a.InputID, a.For, a.Question})
@@ -107,16 +113,22 @@ func (v *view) add(run *thread.Run, whole bool) {
 			v.Missing = append(v.Missing, task.Text)
 		}
 	}
-	structured := false
+	structured, fallback := false, false
 	if final := run.FinalAnswer; final != nil {
-		v.Answer, structured = final.Content, final.Structured
+		v.Answer, structured, fallback = final.Content, final.Structured, final.Fallback
 		if structured {
 			v.Data = json.RawMessage(final.Content)
 		}
 	}
-	if whole {
-		v.Document = run.Document.RenderClean()
-		v.Basis = evidence.Of(run.Document, v.Answer, structured)
+	if !whole {
+		return
+	}
+	v.Basis = evidence.Of(run.Document, v.Answer, structured)
+	if !fallback { // then the answer is the document
+		document, more := chars.Cut(run.Document.RenderCited(), maxDocumentChars)
+		if v.Document = document; more > 0 {
+			v.Document += fmt.Sprintf("\n\n[%d more characters: convene show %s has the whole document]", more, run.ID)
+		}
 	}
 }
 
@@ -126,7 +138,7 @@ func (v view) result() *mcp.CallToolResult {
 	if v.Answer != "" {
 		texts = append(texts, v.Answer)
 	}
-	if v.Document != "" && v.Document != v.Answer {
+	if v.Document != "" {
 		texts = append(texts, v.Document)
 	}
 	content := []mcp.Content{}
@@ -159,6 +171,9 @@ func (v view) line() string {
 		fmt.Fprintf(&b, ", $%.4f", *v.CostUSD)
 	}
 	b.WriteString(".")
+	if v.Simulated {
+		b.WriteString(" Simulated: no real model wrote this.")
+	}
 	if next := v.next(); next != "" {
 		b.WriteString(" " + next)
 	}

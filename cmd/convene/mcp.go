@@ -89,6 +89,9 @@ func (a *app) mcp(c *cobra.Command, args []string, f *mcpFlags) (err error) {
 	}
 	outlivePipes() // a client that went away ends the connection, and runs are parked
 	serve := func(ctx context.Context) error { return server.ServeStdio(ctx, a.in, a.out) }
+	if _, _, typed := terminal(a.in); typed && f.address == "" {
+		a.say("this waits for the messages of an MCP client, which starts the command itself as a rule; --addr serves over HTTP, ^C ends")
+	}
 	if f.address != "" {
 		if serve, err = a.mcpOverHTTP(f, token, server, d.level); err != nil {
 			return errors.Join(usage(err), steered.Runner.Shutdown(ctx))

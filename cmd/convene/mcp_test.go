@@ -21,8 +21,8 @@ import (
 )
 
 // mcpCommand is `convene mcp`, with a store of its own.
-func mcpCommand(dir, model string, args ...string) *exec.Cmd {
-	cmd := exec.Command("convene", append([]string{"mcp", "trip", "--store", "s.db", "--base-url", model + "/v1", "--model", "openai/sim"}, args...)...)
+func mcpCommand(dir string, args ...string) *exec.Cmd {
+	cmd := exec.Command("convene", append([]string{"mcp", "trip", "--store", "s.db"}, args...)...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "OPENAI_API_KEY=none", "CONVENE_STORE=", "HOME="+dir, "XDG_CONFIG_HOME="+dir)
 	return cmd
 }
@@ -38,10 +38,8 @@ func mcpClient(t *testing.T, transport mcp.Transport) *mcp.ClientSession {
 // ends with its client.
 func TestMCPOnStdio(t *testing.T) {
 	t.Parallel()
-	model := httptest.NewServer(sim.NewServer(sim.Options{}))
-	defer model.Close()
 	dir := t.TempDir()
-	cmd := mcpCommand(dir, model.URL)
+	cmd := mcpCommand(dir, "--model", "sim")
 	session := mcpClient(t, &mcp.CommandTransport{Command: cmd})
 	result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "run_team", Arguments: map[string]any{"request": killRequest}})
 	require.NoError(t, err)
@@ -50,7 +48,9 @@ func TestMCPOnStdio(t *testing.T) {
 	require.True(t, cmd.ProcessState.Success(), "%s", cmd.ProcessState)
 	run := onlyRun(t, filepath.Join(dir, "s.db"))
 	require.Equal(t, events.StatusCompleted, run.Status)
-	require.Contains(t, result.Content[len(result.Content)-1].(*mcp.TextContent).Text, string(run.Run))
+	line := result.Content[len(result.Content)-1].(*mcp.TextContent).Text
+	require.Contains(t, line, string(run.Run))
+	require.Contains(t, line, "Simulated: no real model wrote this.")
 }
 
 // The end of its input parks the run under way; a signal on top does so at once. convene
@@ -72,7 +72,7 @@ func TestMCPParks(t *testing.T) {
 	}))
 	defer model.Close()
 	dir := t.TempDir()
-	cmd := mcpCommand(dir, model.URL)
+	cmd := mcpCommand(dir, "--base-url", model.URL+"/v1", "--model", "openai/sim")
 	in, err := cmd.StdinPipe()
 	require.NoError(t, err)
 	out, err := cmd.StdoutPipe()
@@ -111,7 +111,7 @@ func TestMCPOverHTTP(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "token"), []byte(secretToken+"\n"), 0o600))
-	cmd := mcpCommand(dir, "http://127.0.0.1:1", "--addr", "127.0.0.1:0", "--token-file", "token")
+	cmd := mcpCommand(dir, "--model", "sim", "--addr", "127.0.0.1:0", "--token-file", "token")
 	said, err := cmd.StderrPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
