@@ -61,10 +61,7 @@ func TestRunWaits(t *testing.T) {
 			}
 			_, err := h.runs().Send(t.Context(), events.LocalTenant, web.Said{Thread: run.Thread, Content: "Kyoto, two days"})
 			require.NoError(t, err)
-			for _, driven := range h.runner.Runs() {
-				_, err := driven.Wait()
-				require.NoError(t, err)
-			}
+			h.over(t, run.Run)
 			again, _ := call[seen](t, session, "get_run", map[string]any{"run_id": run.Run})
 			require.Equal(t, events.StatusCompleted, again.Status)
 			require.Empty(t, again.WaitsFor)

@@ -78,10 +78,7 @@ func TestStartRun(t *testing.T) {
 		require.Contains(t, []events.Status{events.StatusRunning, events.StatusCompleted}, run.Status)
 		require.Contains(t, textOf(result), string(run.Run))
 		require.NoError(t, session.Close())
-		for _, driven := range h.runner.Runs() {
-			_, err := driven.Wait()
-			require.NoError(t, err)
-		}
+		h.over(t, run.Run)
 		again, _ := call[seen](t, h.client(t, version, nil), "get_run", map[string]any{"run_id": run.Run})
 		require.Equal(t, events.StatusCompleted, again.Status)
 		first, err := h.log.Read(t.Context(), events.ThreadKey{Tenant: events.LocalTenant, Thread: run.Thread}, 0, 1)

@@ -181,3 +181,14 @@ func (h *host) until(t *testing.T, kind events.Kind) events.Envelope {
 	}
 	panic("a tail does not end")
 }
+
+// over waits until the run has ended, whoever drives it.
+func (h *host) over(t *testing.T, run events.RunID) {
+	t.Helper()
+	for item, err := range h.log.Tail(t.Context(), events.TailFilter{Kinds: []events.Kind{events.KindWorkflowFinished}}, "") {
+		require.NoError(t, err)
+		if item.Envelope.Run == run {
+			return
+		}
+	}
+}
