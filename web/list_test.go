@@ -61,3 +61,32 @@ func TestListIsNarrowed(t *testing.T) {
 	require.Equal(t, 200, status)
 	require.True(t, strings.Contains(body, `"runs":[]`))
 }
+
+// Proves R71: what a reader reaches for stays where it is: a list is shown once the server has
+// told all that stands above its rows and between them, however late.
+func TestListsStandWhereTheyAreShown(t *testing.T) {
+	log := events.NewMemory()
+	newScript(t, log).start("Plan a day")
+	tellSupport(t, log)
+	tellBatch(t, log, 300, 300)
+	server := serve(t, web.Config{Log: log, Runs: newSimRuns(t, log, sim.Options{})})
+	b := browse(t)
+	b.before(`window.released = new Promise((done) => { window.release = () => done(true); });
+		const real = fetch;
+		window.fetch = async (path, how) => { if (/server|batches/.test(path)) await released; return real(path, how); };
+		addEventListener('DOMContentLoaded', () => new MutationObserver(() => {
+			window.places ??= new Set();
+			const row = document.querySelector('.runs a[href*="/runs/"], .threads a');
+			if (row) places.add(Math.round(row.getBoundingClientRect().top));
+		}).observe(document.body, {subtree: true, childList: true}))`)
+	for path, list := range map[string]string{"/": "/api/v1/runs?", "/#/threads": "/api/v1/threads?"} {
+		b.open("about:blank")
+		b.open(server.url(path))
+		b.wait(fmt.Sprintf(`document.querySelector('h1') && performance.getEntriesByType('resource').some((e) => e.name.includes(%q) && e.responseEnd)`, list))
+		js[bool](b, `new Promise((done) => requestAnimationFrame(() => setTimeout(() => done(true))))`)
+		js[bool](b, `(release(), true)`)
+		b.wait(`document.querySelector('.start select') && places.size > 0`)
+		require.Len(t, js[[]int](b, `[...places]`), 1, "the first row of %s moved", path)
+	}
+	b.clean()
+}

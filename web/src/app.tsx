@@ -9,7 +9,7 @@ import { batches, BatchesPage } from "./batchespage";
 import { Help, helpOpen, onKey } from "./keys";
 import { loadRuns, runsThere, RunsPage } from "./runspage";
 import { cycleTheme, theme } from "./theme";
-import { threads, ThreadsPage } from "./threadspage";
+import { loadThreads, ThreadsPage, threadsThere } from "./threadspage";
 import { tick } from "./clock";
 import type { ThreadView } from "./threadview";
 import type { ComponentType } from "preact";
@@ -103,7 +103,7 @@ function start(): void {
   effect(() => open(address.value.place, address.value.id));
   const { place } = address.peek();
   if (embedded === null && place === "runs") loadRuns();
-  if (embedded === null && place === "threads") void threads.load();
+  if (embedded === null && place === "threads") loadThreads();
   if (embedded === null && place === "batches") void batches.load();
 }
 
@@ -114,7 +114,7 @@ const patienceMs = 150;
 function there(): boolean {
   const { place } = address.value;
   if (place === "runs") return runsThere();
-  if (place === "threads") return threads.items.value !== null || threads.trouble.value !== "";
+  if (place === "threads") return threadsThere();
   if (place === "compare") return comparing.value !== null || problem.value !== "";
   if (place === "batches") return batches.items.value !== null || batches.trouble.value !== "";
   return problem.value !== "" || (shown.value?.view.changed.value ?? 0) > 0;

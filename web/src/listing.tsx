@@ -87,6 +87,17 @@ export class Listing<T> {
   }
 }
 
+// Coming stands for a list's page until what is on it stays where it is: who reaches for a row
+// that is shown must not find another thing in its place.
+export function Coming({ what }: { what: string }) {
+  return (
+    <main id="main" tabIndex={-1} class="list">
+      <h1>{what}</h1>
+      <p class="empty">Loading …</p>
+    </main>
+  );
+}
+
 // firstRows fill what is in view at first.
 const firstRows = 10;
 

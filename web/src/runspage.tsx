@@ -10,9 +10,9 @@ import { ago, duration, exact, line, money, plural, tokens } from "./format";
 import { drivenFor, type HeldRun, heldStatus, over, parked } from "./states";
 import { batches, Row as BatchLine } from "./batchespage";
 import type { Held } from "./batchview";
-import { Filters, Listing, useRoom } from "./listing";
+import { Coming, Filters, Listing, useRoom } from "./listing";
 import { BatchOf, StatusMark } from "./parts";
-import { askServer, server, type Team } from "./serverinfo";
+import { asked, askServer, server, type Team } from "./serverinfo";
 
 const runs = new Listing<HeldRun>("runs", (run) => run.run_id, (run) => !over(run.status));
 
@@ -20,22 +20,23 @@ const runs = new Listing<HeldRun>("runs", (run) => run.run_id, (run) => !over(ru
 export function loadRuns(): void {
   void runs.load();
   void batches.load();
-  askServer();
+  void askServer();
 }
 
 // runsThere says that the list can be read, and nothing will come above it.
 export function runsThere(): boolean {
   const both = runs.items.value !== null && (batches.items.value !== null || batches.trouble.value !== "");
-  return runs.trouble.value !== "" || (both && server.value !== null);
+  return runs.trouble.value !== "" || (both && asked.value);
 }
 
 export function RunsPage() {
   runs.use();
   batches.use();
   useEffect(() => {
-    if (!server.peek()) askServer();
+    if (!server.peek()) void askServer();
     document.title = "Runs · convene";
   }, []);
+  if (!runsThere()) return <Coming what="Runs" />;
   return (
     <main id="main" tabIndex={-1} class="list">
       <h1>Runs</h1>

@@ -18,6 +18,16 @@ interface ServerInfo {
 
 export const server = signal<ServerInfo | null>(null);
 
-export function askServer(): void {
-  getJSON<ServerInfo>("/api/v1/server").then((info) => (server.value = info), () => undefined);
+// asked is set once the server has answered, or cannot: what stands above a list because of
+// the answer is there from then on, and the list is drawn where it stays.
+export const asked = signal(false);
+
+export async function askServer(): Promise<void> {
+  try {
+    server.value = await getJSON<ServerInfo>("/api/v1/server");
+  } catch {
+    // The list says that the server does not answer.
+  } finally {
+    asked.value = true;
+  }
 }

@@ -6,9 +6,9 @@ import { useEffect, useRef } from "preact/hooks";
 import { go, link, param, setParams } from "./address";
 import { ago, duration, exact, line, status } from "./format";
 import { over } from "./states";
-import { Listing, Search } from "./listing";
+import { Coming, Listing, Search } from "./listing";
 import { newID, type Outgoing, say } from "./outbox";
-import { askServer, server } from "./serverinfo";
+import { asked, askServer, server } from "./serverinfo";
 import { StatusMark } from "./parts";
 
 // ThreadLine is a thread as the API lists it.
@@ -28,12 +28,24 @@ export interface ThreadLine {
 
 export const threads = new Listing<ThreadLine>("threads", (thread) => thread.thread_id, (thread) => !over(thread.status));
 
+// loadThreads asks for all that the page shows.
+export function loadThreads(): void {
+  void threads.load();
+  void askServer();
+}
+
+// threadsThere says that the list can be read, and nothing will come above it.
+export function threadsThere(): boolean {
+  return threads.trouble.value !== "" || (threads.items.value !== null && asked.value);
+}
+
 export function ThreadsPage() {
   threads.use();
   useEffect(() => {
-    if (!server.peek()) askServer();
+    if (!server.peek()) void askServer();
     document.title = "Threads · convene";
   }, []);
+  if (!threadsThere()) return <Coming what="Threads" />;
   return (
     <main id="main" tabIndex={-1} class="list">
       <h1>Threads</h1>
