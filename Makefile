@@ -32,7 +32,7 @@ race: ## run the tests of goroutines with the race detector, in random order
 
 .PHONY: browser
 browser: ## test the page in Chromium; needs it, and npm for axe
-	$(GO) test -tags browser -timeout 20m -run "^($$(grep -l '^//go:build browser' web/*_test.go | xargs sed -n 's/^func \(Test[A-Za-z0-9_]*\)(.*/\1/p' | paste -sd '|'))$$" ./web
+	$(GO) test -tags browser -timeout 20m -parallel 4 -run "^($$(grep -l '^//go:build browser' web/*_test.go | xargs sed -n 's/^func \(Test[A-Za-z0-9_]*\)(.*/\1/p' | paste -sd '|'))$$" ./web
 
 .PHONY: screenshots
 screenshots: ## write every view, light and dark, at three widths, to web/testdata/screens; needs Chromium

@@ -52,6 +52,7 @@ func answered(t testing.TB, content string, fallback bool) (*events.Memory, *scr
 // and its source where it stands word for word in an entry that the call had been
 // shown; of other sentences no more is said than the log proves.
 func TestProvenanceOfTheAnswer(t *testing.T) {
+	t.Parallel()
 	content := strings.Join([]string{
 		"Eat well in Kyoto, my friends.",
 		"The Nishiki *market* opens   at nine in the morning.",
@@ -75,7 +76,7 @@ func TestProvenanceOfTheAnswer(t *testing.T) {
 			s.focus();
 			return document.activeElement === s && document.querySelector('.provenance').innerText.includes('answer');
 		})()`, start))
-		js[bool](b, `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`)
+		b.frames(2)
 		text := strings.Join(strings.Fields(b.text(".provenance")), " ")
 		require.Contains(t, text, "answer ← written by Facilitator call f.4 (big, 1.0k tok, cost unknown)")
 		return strings.TrimPrefix(text, "answer ← written by Facilitator call f.4 (big, 1.0k tok, cost unknown) ")

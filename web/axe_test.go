@@ -35,6 +35,7 @@ func violations(b *tab, options string) string {
 
 // Proves R71: axe-core finds nothing wrong, in light and dark, wide and on a phone.
 func TestAccessibility(t *testing.T) {
+	t.Parallel()
 	if _, err := os.Stat("node_modules/axe-core"); err != nil {
 		t.Skip("web/node_modules is not there: `npm ci` in web brings axe-core")
 	}
@@ -67,27 +68,29 @@ type pageView struct {
 }
 
 // accessible looks at views in light and dark, wide and on a phone, with axe-core, and
-// at whether they fit the screen.
+// at whether they fit the screen. Each is opened once: the page follows its window.
 func accessible(b *tab, server *served, views []pageView) {
 	b.t.Helper()
-	// A phone has the colours of the wide page, the dark page the places of the light one.
-	for _, look := range []struct {
-		name, scheme  string
-		width, height int64
-		phone         bool
-		rules         string
-	}{
-		{"wide-light", "light", 1440, 900, false, allRules},
-		{"wide-dark", "dark", 1440, 900, false, colours},
-		{"phone-light", "light", 390, 844, true, allButThem},
-	} {
-		b.size(look.width, look.height, look.phone)
-		b.scheme(look.scheme)
-		for _, view := range views {
-			b.open("about:blank")
-			b.open(server.url("/#" + view.hash))
-			b.wait(view.ready)
-			b.press(view.keys...)
+	for _, view := range views {
+		b.size(1440, 900, false)
+		b.scheme("light")
+		b.open("about:blank")
+		b.open(server.url("/#" + view.hash))
+		b.wait(view.ready)
+		b.press(view.keys...)
+		// A phone has the colours of the wide page, the dark page the places of the light one.
+		for _, look := range []struct {
+			name, scheme  string
+			width, height int64
+			rules         string
+		}{
+			{"wide-light", "light", 1440, 900, allRules},
+			{"wide-dark", "dark", 1440, 900, colours},
+			{"phone-light", "light", 390, 844, allButThem},
+		} {
+			b.size(look.width, look.height, look.width < 600)
+			b.scheme(look.scheme)
+			b.frames(2)
 			name := view.name + "-" + look.name
 			b.shot(name)
 			require.Equal(b.t, "[]", violations(b, look.rules), name)
@@ -99,6 +102,7 @@ func accessible(b *tab, server *served, views []pageView) {
 
 // Proves R71: nor does it in the views of batches, in every state that one can be in.
 func TestAccessibilityOfBatches(t *testing.T) {
+	t.Parallel()
 	if _, err := os.Stat("node_modules/axe-core"); err != nil {
 		t.Skip("web/node_modules is not there: `npm ci` in web brings axe-core")
 	}
@@ -139,6 +143,7 @@ func TestAccessibilityOfBatches(t *testing.T) {
 
 // Every status and state of the list, to be looked at and to be read by machines.
 func TestEveryStatusInTheList(t *testing.T) {
+	t.Parallel()
 	log := events.NewMemory()
 	cost := 0.0213
 	finish := func(status events.Status, reason string) func(*script) {

@@ -30,8 +30,9 @@ import (
 )
 
 // gatedModel is the simulated model behind real HTTP. It refuses what is asked about
-// the impossible, and keeps those waiting who ask about soon or later until it is.
-func gatedModel(t *testing.T, soon, later <-chan struct{}) *llm.Endpoint {
+// the impossible, and keeps those waiting in whose request the name of a gate stands, until
+// what the gate gives at that time is closed.
+func gatedModel(t *testing.T, gates map[string]func() <-chan struct{}) *llm.Endpoint {
 	t.Helper()
 	model := sim.NewServer(sim.Options{FirstToken: 20 * time.Millisecond, PerChunk: 2 * time.Millisecond})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -43,12 +44,12 @@ func gatedModel(t *testing.T, soon, later <-chan struct{}) *llm.Endpoint {
 			http.Error(w, `{"error":{"message":"this cannot be asked"}}`, http.StatusBadRequest)
 			return
 		}
-		for word, open := range map[string]<-chan struct{}{"soon": soon, "later": later} {
-			if !bytes.Contains(body, []byte("for "+word)) {
+		for name, gate := range gates {
+			if !bytes.Contains(body, []byte(name)) {
 				continue
 			}
 			select {
-			case <-open:
+			case <-gate():
 			case <-r.Context().Done():
 				return
 			}
@@ -60,6 +61,11 @@ func gatedModel(t *testing.T, soon, later <-chan struct{}) *llm.Endpoint {
 	return &llm.Endpoint{
 		Name: "sim", Simulated: true, Client: openai.New(openai.Config{Config: wire.Config{Provider: "sim", BaseURL: server.URL + "/v1"}}), Limiter: llm.NewLimiter(llm.LimiterConfig{MaxInFlight: 6}),
 	}
+}
+
+// until is a gate that opens once.
+func until(open <-chan struct{}) func() <-chan struct{} {
+	return func() <-chan struct{} { return open }
 }
 
 // batchFiles are sixty rows: the 8th of them is none, four fail, and of the others
@@ -143,6 +149,7 @@ const (
 // and search, the run of one and back; a reload and a server that goes away in the
 // middle of it lose nothing.
 func TestFollowABatch(t *testing.T) {
+	t.Parallel()
 	log := events.NewMemory()
 	soon, later := make(chan struct{}), make(chan struct{})
 	runs := newSimRuns(t, log, sim.Options{})
@@ -152,7 +159,7 @@ func TestFollowABatch(t *testing.T) {
 	b.wait(`document.querySelector('.empty')?.innerText.includes('convene batch IN -o OUT')`)
 	b.shot("batches-empty")
 
-	job, end := startBatch(t, log, batchFiles(t), gatedModel(t, soon, later))
+	job, end := startBatch(t, log, batchFiles(t), gatedModel(t, map[string]func() <-chan struct{}{"for soon": until(soon), "for later": until(later)}))
 	b.wait(`document.querySelector('.batches .status')?.innerText.includes('running')`)
 	require.Contains(t, b.text(".batches .request"), "asked.jsonl → answered.jsonl")
 	b.click(".batches a")
@@ -243,6 +250,7 @@ const rowsRunning = `[...document.querySelectorAll('.batch-rows .row .state')].f
 // Proves R71, R73: a batch whose process is killed shows as interrupted, though no event
 // tells so, and as running again once it is taken up.
 func TestBatchIsInterrupted(t *testing.T) {
+	t.Parallel()
 	log := events.NewMemory()
 	s := tellBatch(t, log, 400, 120)
 	server := serve(t, web.Config{Log: log})

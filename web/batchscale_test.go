@@ -18,6 +18,7 @@ import (
 // Proves R71: of a batch of a hundred thousand rows few elements exist, wherever the
 // reader goes in it, and any row is found.
 func TestHundredThousandRows(t *testing.T) {
+	t.Parallel()
 	if race.Enabled {
 		t.Skip("the page is what is looked at, and it knows no race detector")
 	}
@@ -79,6 +80,7 @@ func TestHundredThousandRows(t *testing.T) {
 // filter above what is read push nothing down, and those that fit no more stay until
 // they are let go.
 func TestRowsStayWhereTheyAreRead(t *testing.T) {
+	t.Parallel()
 	log := events.NewMemory()
 	s := newBatchStory(t, log)
 	now := time.Now().UTC()

@@ -48,9 +48,10 @@ func (s *steered) drive(retry bool) events.BatchID {
 // Proves R71: a batch is stopped, continued and retried from its page, each once and with what
 // came of it; rows without an id are named by the line on which they stand.
 func TestBatchIsSteeredFromItsPage(t *testing.T) {
+	t.Parallel()
 	log := events.NewMemory()
 	soon := make(chan struct{})
-	r, err := runner.New(runner.Config{Log: log, Models: oneEndpoint{gatedModel(t, soon, nil)}})
+	r, err := runner.New(runner.Config{Log: log, Models: oneEndpoint{gatedModel(t, map[string]func() <-chan struct{}{"for soon": until(soon)})}})
 	require.NoError(t, err)
 	trip, err := team.Builtin("trip")
 	require.NoError(t, err)

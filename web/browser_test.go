@@ -200,10 +200,16 @@ func (b *tab) wait(expression string) {
 			return
 		}
 		if time.Now().After(end) {
-			b.shot("failed-" + strings.ReplaceAll(b.t.Name(), "/", "-"))
+			b.picture("failed-" + strings.ReplaceAll(b.t.Name(), "/", "-"))
 			require.FailNow(b.t, "it never came", "%s\nerror: %v\nconsole: %v\npage: %s", expression, err, b.errors, js[string](b, "document.body.innerText.slice(0, 3000)"))
 		}
 	}
+}
+
+// frames lets so many frames be drawn.
+func (b *tab) frames(n int) {
+	b.t.Helper()
+	js[bool](b, fmt.Sprintf(`new Promise((done) => { let n = %d; const next = () => n-- ? requestAnimationFrame(next) : done(true); next(); })`, n))
 }
 
 // text is what stands in the first element that fits.
@@ -212,11 +218,32 @@ func (b *tab) text(selector string) string {
 	return js[string](b, fmt.Sprintf("document.querySelector(%q)?.innerText ?? ''", selector))
 }
 
+// click clicks the first element that fits, as a pointer in its middle would, once it is
+// there, can be used and is covered by nothing. Where it stands is found out and used in one
+// task of the page: nothing can come between and put another thing in its place.
 func (b *tab) click(selector string) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
-	defer cancel()
-	require.NoError(b.t, chromedp.Do(ctx, chromedp.Click(chromedp.CSS(selector))), selector)
+	b.clickThe(selector, "true")
+}
+
+// clickText clicks the first element that fits and says no more than the text.
+func (b *tab) clickText(selector, text string) {
+	b.t.Helper()
+	b.clickThe(selector, fmt.Sprintf("e.innerText === %q", text))
+}
+
+func (b *tab) clickThe(selector, is string) {
+	b.t.Helper()
+	b.wait(fmt.Sprintf(`(() => {
+		const found = [...document.querySelectorAll(%q)].find((e) => %s);
+		if (!found || found.disabled || !found.checkVisibility()) return false;
+		found.scrollIntoView({block: 'nearest', inline: 'nearest'});
+		const r = found.getClientRects()[0];
+		if (!found.contains(document.elementFromPoint(r.x + r.width / 2, r.y + r.height / 2))) return false;
+		found.focus({preventScroll: true});
+		found.click();
+		return true;
+	})()`, selector, is))
 }
 
 // press types keys, one after the other, as a keyboard does: a page that takes a key
@@ -245,8 +272,21 @@ func (b *tab) press(texts ...string) {
 	}
 }
 
-// shot writes what is seen to testdata/screens, for a person to look at.
+// screens says that pictures are wanted: no test compares them, and the browser works for
+// each about as long as for a short test.
+var screens = os.Getenv("CONVENE_SCREENSHOTS") != ""
+
+// shot writes what is seen to testdata/screens, for a person to look at, where
+// CONVENE_SCREENSHOTS is set.
 func (b *tab) shot(name string) {
+	b.t.Helper()
+	if screens {
+		b.picture(name)
+	}
+}
+
+// picture writes what is seen to testdata/screens.
+func (b *tab) picture(name string) {
 	b.t.Helper()
 	picture, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
 	require.NoError(b.t, err)

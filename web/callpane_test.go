@@ -16,6 +16,7 @@ import (
 // Proves R71: a model call opens as people read it, what was sent before folded; the cost
 // of each agent stands behind that of the run; the log speaks words, with times that differ.
 func TestModelCallIsRead(t *testing.T) {
+	t.Parallel()
 	log := events.NewMemory()
 	s := newScript(t, log)
 	s.add(events.WorkflowStarted{Message: "Find a place for dinner", Team: "test", Agents: []events.AgentCard{

@@ -44,6 +44,7 @@ func (b *tab) shows(text string) {
 // through its steps, survives a reload, is left in the middle, and is gone on with at once
 // and a day later. A message counts once, however often it is sent.
 func TestConversation(t *testing.T) {
+	t.Parallel()
 	log := events.NewMemory()
 	server := serve(t, web.Config{Log: log, Runs: chatRuns(t, log)})
 	b := browse(t)
@@ -135,6 +136,7 @@ func dayLater(t testing.TB, log events.Log, key events.ThreadKey) *events.Memory
 // answered at the desk; what its user writes meanwhile is queued. A question is answered by
 // one of its choices, once.
 func TestDesk(t *testing.T) {
+	t.Parallel()
 	log := events.NewMemory()
 	c := tellSupport(t, log)
 	c.hears("I want to talk to a person", events.MessageRouted{Agent: "billing", Tier: events.TierHandoff, Rule: "h1"})
@@ -174,6 +176,7 @@ func TestDesk(t *testing.T) {
 // Proves R49 in a browser: a call that waits for approval is shown with its arguments, which can
 // be edited, and is decided once.
 func TestApprovalOnThePage(t *testing.T) {
+	t.Parallel()
 	log := events.NewMemory()
 	c := tellSupport(t, log)
 	c.hears("Tell them", events.MessageRouted{Agent: "billing", Tier: events.TierHandoff, Rule: "h1"})
@@ -190,21 +193,18 @@ func TestApprovalOnThePage(t *testing.T) {
 	b.click(".threads a")
 	b.before(`window.posts = []; const real = fetch; window.fetch = (path, how) => { if (how?.method === 'POST') { window.posts.push(JSON.parse(how.body)); return new Promise(() => {}); } return real(path, how); }`)
 	b.reload()
-	push := func(label string) {
-		b.wait(fmt.Sprintf(`(() => { const found = [...document.querySelectorAll('.question button')].find((e) => e.innerText === %q && !e.disabled); found?.click(); return !!found; })()`, label))
-	}
 	b.wait(`document.querySelector('.question pre')?.innerText.includes('"to": "<b>all</b>"')`)
-	push("Edit the arguments")
+	b.clickText(".question button", "Edit the arguments")
 	b.wait(`document.querySelector('.question textarea')`)
 	b.click(".question textarea")
 	b.press(kb.Escape)
 	b.wait(`!document.querySelector('.question textarea')`)
-	push("Edit the arguments")
+	b.clickText(".question button", "Edit the arguments")
 	b.wait(`(() => { const text = document.querySelector('.question textarea'); if (!text) return false; text.value = '{"to":'; text.dispatchEvent(new Event('input')); return true; })()`)
-	push("Approve with these")
+	b.clickText(".question button", "Approve with these")
 	b.wait(`document.querySelector('.question [role=alert]')?.innerText.includes('no JSON object') && window.posts.length === 0`)
 	js[bool](b, `(() => { const text = document.querySelector('.question textarea'); text.value = '{"to":"ann"}'; text.dispatchEvent(new Event('input')); return true; })()`)
-	push("Approve with these")
+	b.clickText(".question button", "Approve with these")
 	b.wait(`window.posts.length === 1 && JSON.stringify(window.posts[0].approval) === '{"decision":"approve","arguments":{"to":"ann"}}' && window.posts[0].input_id === 'i1'`)
 	if _, err := os.Stat("node_modules/axe-core"); err == nil && !race.Enabled {
 		require.Equal(t, "[]", violations(b, allRules))
@@ -216,6 +216,7 @@ func TestApprovalOnThePage(t *testing.T) {
 // of threads, is answered at the desk, writes on meanwhile, and is back with the agents once the
 // person has released the conversation.
 func TestDeskAnswersAndReleases(t *testing.T) {
+	t.Parallel()
 	log := events.NewMemory()
 	runs := newSimRuns(t, log, sim.Options{})
 	server := serve(t, web.Config{Log: log, Runs: runs})
@@ -247,6 +248,7 @@ func TestDeskAnswersAndReleases(t *testing.T) {
 // Proves R49 in a browser, "all may answer": a person who is asked beside the agents releases the
 // conversation without an answer, and is not waited for any more.
 func TestReleasesWhoIsAskedBesideTheAgents(t *testing.T) {
+	t.Parallel()
 	tm, err := team.Builtin("support")
 	require.NoError(t, err)
 	for i := range tm.Handoff.Targets {
@@ -259,7 +261,7 @@ func TestReleasesWhoIsAskedBesideTheAgents(t *testing.T) {
 	b := browse(t)
 	b.open(d.url("/#/threads/" + string(c.thread)))
 	for _, label := range []string{"Answer as a person", "Release"} {
-		b.wait(fmt.Sprintf(`(() => { const found = [...document.querySelectorAll('.choices button')].find((e) => e.innerText === %q && !e.disabled); found?.click(); return !!found; })()`, label))
+		b.clickText(".choices button", label)
 	}
 	b.wait(`!document.body.innerText.includes('Answer as a person')`)
 	require.Eventually(t, func() bool { return c.context().Person == nil }, time.Minute, 10*time.Millisecond)

@@ -15,6 +15,7 @@ import (
 // Proves R71: a team's run and a single agent's stand side by side: time, cost, answer,
 // document; on a narrow screen below each other.
 func TestTwoRunsSideBySide(t *testing.T) {
+	t.Parallel()
 	log := events.NewMemory()
 	finish := func(solo bool, answer string, usd float64) events.RunID {
 		s := newScript(t, log)

@@ -14,6 +14,7 @@ import (
 // A sentence leads to its entry, the entry to the passages that it rests on, and a passage to
 // the result that it stands in. What a tool returned is shown as text, whatever it is.
 func TestPassageIsOpenedInItsSource(t *testing.T) {
+	t.Parallel()
 	log := events.NewMemory()
 	s := newScript(t, log)
 	s.add(events.WorkflowStarted{Message: "When was Acme founded?", Team: "test", Agents: []events.AgentCard{

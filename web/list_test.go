@@ -18,6 +18,7 @@ import (
 // Proves R71: a batch is one line of the list; team, model and time narrow it, totals stand
 // above it, and a laptop shows more than a dozen runs.
 func TestListIsNarrowed(t *testing.T) {
+	t.Parallel()
 	log := events.NewMemory()
 	cost := 0.5
 	for i := range 20 {
@@ -65,6 +66,7 @@ func TestListIsNarrowed(t *testing.T) {
 // Proves R71: what a reader reaches for stays where it is: a list is shown once the server has
 // told all that stands above its rows and between them, however late.
 func TestListsStandWhereTheyAreShown(t *testing.T) {
+	t.Parallel()
 	log := events.NewMemory()
 	newScript(t, log).start("Plan a day")
 	tellSupport(t, log)

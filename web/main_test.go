@@ -11,7 +11,7 @@ import (
 
 // patience is how long a test waits for what must come: long, for a machine that has
 // much else to do.
-const patience = 60 * time.Second
+const patience = 3 * time.Minute
 
 // atEnd, where it is set, runs behind the last test and before goroutines are counted.
 var atEnd func()

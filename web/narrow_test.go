@@ -17,6 +17,7 @@ import (
 // Proves R71: at 320 px, which is 1280 px at 400 % zoom, nothing but what scrolls of itself is
 // wider than the screen (WCAG 1.4.10).
 func TestNothingIsWiderThanANarrowScreen(t *testing.T) {
+	t.Parallel()
 	log, run := simulated(t, "trip", sim.Options{})
 	batch := tellBatch(t, log, 300, 200)
 	server := serve(t, web.Config{Log: log, Runs: newSimRuns(t, log, sim.Options{})})
@@ -43,6 +44,7 @@ func TestNothingIsWiderThanANarrowScreen(t *testing.T) {
 // Proves R71: where more agents work than there is room for, the keyboard reaches their pane
 // and scrolls it.
 func TestNowIsReadByKeyboard(t *testing.T) {
+	t.Parallel()
 	log := events.NewMemory()
 	s := newScript(t, log)
 	agents, calls := []events.AgentCard{{ID: events.FacilitatorID, DisplayName: "Facilitator"}}, []events.ToolCall{}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -34,6 +35,7 @@ const entries = `document.querySelectorAll('#document .entry').length`
 // agents and their tokens, its document as it arrives; a reload in the middle of it
 // loses nothing; what the page shows in the end is what the log says.
 func TestStartAndFollowARun(t *testing.T) {
+	t.Parallel()
 	log := events.NewMemory()
 	server := serve(t, web.Config{Log: log, Runs: newSimRuns(t, log, visible)})
 	b := browse(t)
@@ -109,6 +111,7 @@ func shown(t *testing.T, team string, query string) (*tab, *served, events.RunSu
 // Proves R71, R16: pointing at a sentence, or going there by key, tells entry,
 // specialist, task and model call; from there the event is one click away.
 func TestProvenance(t *testing.T) {
+	t.Parallel()
 	b, _, _, _ := shown(t, "trip", "")
 	require.Empty(t, b.text(".provenance"), "it takes no room before it says something")
 	b.press("j")
@@ -141,6 +144,7 @@ func TestProvenance(t *testing.T) {
 // Proves R71: the scrubber rebuilds any moment; arrow keys step; the moment is in
 // the address and found again after a reload; play goes on from there.
 func TestScrubber(t *testing.T) {
+	t.Parallel()
 	// Of a long document what is far below the window is drawn once somebody goes there.
 	const drawnAlike = `((now, then) => now !== '' && (now.startsWith(then) || then.startsWith(now)))(document.querySelector('#document').innerText, %q)`
 	b, server, run, _ := shown(t, "trip", "")
@@ -177,6 +181,7 @@ func TestScrubber(t *testing.T) {
 
 // Proves R71: versions and what changed between them.
 func TestVersionsAndChanges(t *testing.T) {
+	t.Parallel()
 	b, _, run, log := shown(t, "trip", "")
 	require.NotZero(t, run.Tasks)
 	all, err := log.Read(t.Context(), events.ThreadKey{Tenant: run.Tenant, Thread: run.Thread}, 0, 0)
@@ -203,6 +208,7 @@ func TestVersionsAndChanges(t *testing.T) {
 // Proves R71: filters hide, count, stay in the address; the log gives each event as
 // JSON.
 func TestLogFilters(t *testing.T) {
+	t.Parallel()
 	b, _, run, log := shown(t, "trip", "?hide=model,tools,agents,run,plan,trouble")
 	all, err := log.Read(t.Context(), events.ThreadKey{Tenant: run.Tenant, Thread: run.Thread}, 0, 0)
 	require.NoError(t, err)
@@ -218,7 +224,7 @@ func TestLogFilters(t *testing.T) {
 	b.wait(`document.activeElement.matches('.log input')`)
 	b.press("no such text")
 	b.wait(`document.querySelector('.log .empty')?.innerText.includes('No event matches')`)
-	require.Contains(t, js[string](b, "location.hash"), "find=no+such+text")
+	b.wait(`location.hash.includes('find=no+such+text')`) // what matches nothing does so before its end is typed
 	js[bool](b, `(() => { const i = document.querySelector('.log input[type=search]'); i.value = ''; i.dispatchEvent(new Event('input', {bubbles: true})); return true; })()`)
 	b.wait(`!location.hash.includes('find=')`)
 	b.press(kb.Escape, "l", kb.ArrowDown)
@@ -228,6 +234,7 @@ func TestLogFilters(t *testing.T) {
 
 // Proves R71: a run is started, watched, and looked into by keyboard alone.
 func TestKeyboardAlone(t *testing.T) {
+	t.Parallel()
 	log := events.NewMemory()
 	server := serve(t, web.Config{Log: log, Runs: newSimRuns(t, log, sim.Options{})})
 	b := browse(t)
@@ -277,6 +284,7 @@ func TestKeyboardAlone(t *testing.T) {
 // Proves R71, R73: the server goes away in the middle of a run and comes back: the
 // page says so, comes back by itself, and shows the run to its end.
 func TestServerRestartInMidRun(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "convene.db")
 	log, err := sqlite.Open(t.Context(), path)
 	require.NoError(t, err)
@@ -304,8 +312,7 @@ func TestServerRestartInMidRun(t *testing.T) {
 	b.wait(`!document.querySelector('.notice')?.innerText.includes('Lost') && document.querySelector('.head .status').innerText.includes('suspended')`)
 	b.forgetErrors()
 	b.shot("run-suspended")
-	b.wait(`[...document.querySelectorAll('.actions button')].some((e) => e.innerText === 'Resume')`)
-	js[bool](b, `(() => { [...document.querySelectorAll('.actions button')].find((e) => e.innerText === 'Resume').click(); return true; })()`)
+	b.push("Resume")
 	b.wait(statusOver)
 	run, err := log.FindRun(t.Context(), events.LocalTenant, string(started.Run))
 	require.NoError(t, err)
@@ -316,6 +323,7 @@ func TestServerRestartInMidRun(t *testing.T) {
 
 // Proves R71: where no WebSocket can be had the page follows by server-sent events.
 func TestWithoutWebSocket(t *testing.T) {
+	t.Parallel()
 	log := events.NewMemory()
 	runs := newSimRuns(t, log, visible)
 	server := serve(t, web.Config{Log: log, Runs: runs})
@@ -333,12 +341,13 @@ func TestWithoutWebSocket(t *testing.T) {
 // push presses the first of the page's actions with the label.
 func (b *tab) push(label string) {
 	b.t.Helper()
-	b.wait(fmt.Sprintf(`(() => { const found = [...document.querySelectorAll('.actions button')].find((e) => e.innerText === %q && !e.disabled); found?.click(); return found; })()`, label))
+	b.clickText(".actions button", label)
 }
 
 // Proves R71: a run whose process was killed is interrupted, in the list as on its page, and
 // its clock stands.
 func TestRunIsInterrupted(t *testing.T) {
+	t.Parallel()
 	log := events.NewMemory()
 	s := newScript(t, log)
 	s.moment = time.Now().UTC().Add(-time.Hour)
@@ -364,6 +373,7 @@ func TestRunIsInterrupted(t *testing.T) {
 
 // Proves R71: what costs money happens once, however often it is asked for at a time.
 func TestStartIsSentOnce(t *testing.T) {
+	t.Parallel()
 	log := events.NewMemory()
 	runs := newSimRuns(t, log, sim.Options{})
 	server := serve(t, web.Config{Log: log, Runs: runs})
@@ -385,15 +395,27 @@ func TestStartIsSentOnce(t *testing.T) {
 
 // Proves R71: a run is stopped and resumed, cancelled and forked from the page.
 func TestStopAndFork(t *testing.T) {
+	t.Parallel()
 	log := events.NewMemory()
-	runs := newSimRuns(t, log, sim.Options{FirstToken: 400 * time.Millisecond, PerChunk: 40 * time.Millisecond, ChunkBytes: 24})
+	// Specialists write no word before the page has shown what comes before it.
+	var held atomic.Pointer[chan struct{}]
+	hold := func() (release func()) {
+		gate := make(chan struct{})
+		held.Store(&gate)
+		return func() { close(gate) }
+	}
+	runs := newRuns(t, log, oneEndpoint{gatedModel(t, map[string]func() <-chan struct{}{`"complete_task"`: func() <-chan struct{} { return *held.Load() }})})
+	first := hold()
 	server := serve(t, web.Config{Log: log, Runs: runs})
 	started, err := runs.Start(t.Context(), "", web.Job{Request: "Plan a day"})
 	require.NoError(t, err)
 	b := browse(t)
 	b.open(server.url("/#/runs/" + string(started.Run)))
 	b.wait(`document.querySelector('.actions button')?.innerText === 'Stop' && document.querySelector('#plan-rows').innerText.includes('under way')`)
-	b.click(".actions button")
+	b.push("Stop")
+	b.wait(`document.querySelector('.actions').innerText.includes('Stopping')`) // once the calls under way have ended
+	second := hold()
+	first()
 	b.wait(`document.querySelector('.head .status').innerText.includes('suspended')`)
 	require.NotContains(t, b.text("#plan-rows"), "under way")
 	require.Equal(t, "newest", b.text(".scrubber .live"))
@@ -407,11 +429,12 @@ func TestStopAndFork(t *testing.T) {
 	b.click(`form[aria-label="Cancel the run"] button`)
 	b.wait(`document.querySelector('.head .status').innerText.includes('cancelled')`)
 	b.shot("run-cancelled")
+	second()
 	b.press(kb.Home)
 	for range 5 {
 		b.press(kb.ArrowRight)
 	}
-	js[bool](b, `(() => { [...document.querySelectorAll('.actions button')].find((e) => e.innerText.startsWith('Fork')).click(); return true; })()`)
+	b.push("Fork …")
 	b.wait(`document.querySelector('.fork')?.innerText.includes('up to event 6')`)
 	b.click(".fork input[name=instruction]")
 	b.press("Keep it short")
@@ -428,6 +451,7 @@ func TestStopAndFork(t *testing.T) {
 
 // Proves R71: the export opens from disk, with the network off, and shows the run.
 func TestExportOpensFromDisk(t *testing.T) {
+	t.Parallel()
 	log, run := simulated(t, "research", sim.Options{})
 	server := serve(t, web.Config{Log: log})
 	status, header, body := server.get(t, "/api/v1/runs/"+string(run.Run)+"/export?format=html")
@@ -454,6 +478,7 @@ func TestExportOpensFromDisk(t *testing.T) {
 
 // A run that is not there, and a page that is asked before the server is.
 func TestUnknownRun(t *testing.T) {
+	t.Parallel()
 	server := serve(t, web.Config{Log: events.NewMemory()})
 	b := browse(t)
 	b.open(server.url("/#/runs/nothing-like-it"))

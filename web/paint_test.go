@@ -83,7 +83,7 @@ func barePaint(t *testing.T) float64 {
 	}))
 	defer server.Close()
 	var times []float64
-	for range 5 {
+	for range 3 {
 		b := browse(t)
 		b.open(server.URL)
 		b.wait(`performance.getEntriesByName('first-contentful-paint').length > 0`)
@@ -114,12 +114,15 @@ func TestFirstUsefulPaint(t *testing.T) {
 	} {
 		t.Run(page.name, func(t *testing.T) {
 			var times []float64
-			for range 5 {
+			for range 3 {
 				p := paintTimes(t, server.url(page.address), page.useful)
 				t.Log(p)
 				times = append(times, p.useful)
 			}
-			work := min(paintWork(t, server.url(page.address), page.useful), paintWork(t, server.url(page.address), page.useful))
+			work := paintWork(t, server.url(page.address), page.useful)
+			if work >= aimMS { // the machine's other work adds to it
+				work = paintWork(t, server.url(page.address), page.useful)
+			}
 			t.Logf("%.0f ms of the processor until then", work)
 			require.Less(t, work, aimMS, "the work of the page alone takes longer than all may")
 			require.Less(t, slices.Min(times), max(waitsMS, bareTimes*bare), "the page waits for something")

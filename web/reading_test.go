@@ -94,6 +94,7 @@ func TestReading(t *testing.T) {
 // Proves R71: code has the colours of its language, in sentences that keep their places; what
 // knows the languages is loaded when the first code is met.
 func TestCodeHasColours(t *testing.T) {
+	t.Parallel()
 	log := events.NewMemory()
 	tell := func(text string) events.RunID {
 		s := newScript(t, log)

@@ -62,9 +62,6 @@ func TestHundredThousandEvents(t *testing.T) {
 		b.t.Helper()
 		b.wait(fmt.Sprintf(`/%s/i.test(document.querySelector('#log-title').innerText)`, pattern))
 	}
-	frames := func(n int) {
-		js[bool](b, fmt.Sprintf(`new Promise((done) => { let n = %d; const next = () => n-- ? requestAnimationFrame(next) : done(true); next(); })`, n))
-	}
 	set := func(selector string, value any, event string) {
 		js[bool](b, fmt.Sprintf(`(() => { const e = document.querySelector(%q); e.value = %q; e.dispatchEvent(new Event(%q, {bubbles: true})); return true; })()`, selector, fmt.Sprint(value), event))
 	}
@@ -77,7 +74,7 @@ func TestHundredThousandEvents(t *testing.T) {
 		{"scrolling", 3, func() {
 			for i := range 30 {
 				js[bool](b, fmt.Sprintf(`(() => { for (const e of document.querySelectorAll('#log-rows, #plan-rows')) e.scrollTop = %d / 30 * e.scrollHeight; return true; })()`, i*7%30))
-				frames(1)
+				b.frames(1)
 			}
 		}},
 		{"stepping", 3, func() {
@@ -87,7 +84,7 @@ func TestHundredThousandEvents(t *testing.T) {
 		{"scrubbing", 3, func() {
 			for i := range 40 {
 				set(".scrubber input", 20+i*17%40*total/40, "input")
-				frames(1)
+				b.frames(1)
 			}
 		}},
 		{"first and newest", 3, func() {
@@ -97,12 +94,12 @@ func TestHundredThousandEvents(t *testing.T) {
 		{"pointing at the timeline", 3, func() {
 			for i := range 20 {
 				require.NoError(t, chromedp.Do(b.ctx, chromedp.MouseEvent(chromedp.MouseMoved, float64(200+i*50), 800)))
-				frames(1)
+				b.frames(1)
 			}
 		}},
 		{"zooming", 3, func() {
 			b.press("++++----0")
-			frames(2)
+			b.frames(2)
 		}},
 		{"searching", 1, func() {
 			b.press("/", "warning 999")
@@ -117,7 +114,7 @@ func TestHundredThousandEvents(t *testing.T) {
 		{"hiding kinds", 1, func() {
 			for _, label := range []string{"model calls", "plan", "document"} {
 				js[bool](b, fmt.Sprintf(`([...document.querySelectorAll('.log .menu label')].find((e) => e.textContent.trim() === %q).querySelector('input').click(), true)`, label))
-				frames(3)
+				b.frames(3)
 			}
 			title(`log \d+ of`)
 		}},

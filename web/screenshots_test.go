@@ -4,7 +4,6 @@ package web_test
 
 import (
 	"fmt"
-	"os"
 	"testing"
 	"time"
 
@@ -19,7 +18,7 @@ import (
 // TestScreenshots writes every view, light and dark, at three widths, to testdata/screens,
 // for a person to look at: `make screenshots` runs it.
 func TestScreenshots(t *testing.T) {
-	if os.Getenv("CONVENE_SCREENSHOTS") == "" {
+	if !screens {
 		t.Skip("make screenshots runs it")
 	}
 	log, run := simulated(t, "trip", sim.Options{})

@@ -36,6 +36,7 @@ func (b *tab) painted(along float64, lane int, down float64) string {
 
 // Proves R71: the timeline of a run with trouble, to the eye and to the pointer.
 func TestTimelineShowsFailedAttempts(t *testing.T) {
+	t.Parallel()
 	log, s := troubled(t)
 	server := serve(t, web.Config{Log: log})
 	b := browse(t)
@@ -90,6 +91,7 @@ func TestTimelineShowsFailedAttempts(t *testing.T) {
 // Proves R71: bars and what they say are reached by key, the thumb of the scrubber stands
 // at its place in time and is moved there, and the signs tell of shortened time.
 func TestTimelineByKey(t *testing.T) {
+	t.Parallel()
 	log, s := troubled(t)
 	server := serve(t, web.Config{Log: log})
 	b := browse(t)
@@ -121,6 +123,7 @@ func TestTimelineByKey(t *testing.T) {
 // Proves R71: of many agents each has a lane that is reached by scrolling, names and
 // strokes in step, and no more is drawn than is seen.
 func TestManyLanes(t *testing.T) {
+	t.Parallel()
 	const agents = 130
 	log := events.NewMemory()
 	s := newScript(t, log)
@@ -148,7 +151,7 @@ func TestManyLanes(t *testing.T) {
 	reached := map[string]bool{}
 	for top := 0; top <= agents*20; top += 137 { // not a multiple of a lane's height
 		js[bool](b, fmt.Sprintf(`(() => { document.querySelector('.lanes').scrollTop = %d; return true; })()`, top))
-		js[bool](b, `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`)
+		b.frames(2)
 		for _, seen := range js[[]string](b, `[...document.querySelectorAll('.names span')].map((e) => e.innerText)`) {
 			reached[seen] = true
 		}
@@ -170,6 +173,7 @@ func TestManyLanes(t *testing.T) {
 // Proves R71: while an agent waits for its next attempt the timeline reaches ahead to
 // when that is due, and counts down to it.
 func TestTimelineCountsRetriesDown(t *testing.T) {
+	t.Parallel()
 	log := events.NewMemory()
 	runs := newRuns(t, log, simOverHTTP(t, "429=100%,retry-after=30s"))
 	server := serve(t, web.Config{Log: log, Runs: runs})
@@ -192,6 +196,7 @@ func TestTimelineCountsRetriesDown(t *testing.T) {
 // Proves R71: the timeline and the log of a run that failed, to the eye and to the
 // pointer.
 func TestTimelineShowsLostCalls(t *testing.T) {
+	t.Parallel()
 	log, s := lost(t)
 	server := serve(t, web.Config{Log: log})
 	b := browse(t)

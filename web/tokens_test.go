@@ -46,6 +46,7 @@ func (s *said) say(call events.ModelCallID, stream ...web.LivePiece) {
 // streams, once, arguments as text, what was missed marked; it follows its end until
 // the reader scrolls up.
 func TestStreamOfTokens(t *testing.T) {
+	t.Parallel()
 	log := events.NewMemory()
 	s := newScript(t, log)
 	s.start("tokens")

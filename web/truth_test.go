@@ -36,6 +36,7 @@ func older(t *testing.T, from events.Log, run events.RunSummary, ago time.Durati
 // Proves R71: a run that is over is forked at a point that works, and run again; what a
 // fork counts is the time that it was driven, not that since its origin.
 func TestAfterTheEndOfARun(t *testing.T) {
+	t.Parallel()
 	from, origin := simulated(t, "trip", sim.Options{})
 	log := older(t, from, origin, 3*time.Hour)
 	server := serve(t, web.Config{Log: log, Runs: newSimRuns(t, log, sim.Options{})})
@@ -74,6 +75,7 @@ func finished(t *testing.T, log events.Log, request string) *script {
 // Proves R71: what is of one run does not stand on the next: the source of a sentence, a
 // form that is open; and a link to a moment opens the log there.
 func TestEachRunHasItsOwn(t *testing.T) {
+	t.Parallel()
 	log := events.NewMemory()
 	one, two := finished(t, log, "the first"), finished(t, log, "the second")
 	server := serve(t, web.Config{Log: log, Runs: newSimRuns(t, log, sim.Options{})})
@@ -97,6 +99,7 @@ func TestEachRunHasItsOwn(t *testing.T) {
 
 // Proves R71: while nobody can tell, the clock of a run stands.
 func TestClockStandsWhileDisconnected(t *testing.T) {
+	t.Parallel()
 	log := events.NewMemory()
 	s := newScript(t, log)
 	s.start("under way")
@@ -116,6 +119,7 @@ func TestClockStandsWhileDisconnected(t *testing.T) {
 // Proves R71: a batch of which every row failed has failed: the list says so, as its page
 // and the API do, and the page says what to do.
 func TestEveryRowFailed(t *testing.T) {
+	t.Parallel()
 	log := events.NewMemory()
 	key := events.ThreadKey{Tenant: events.LocalTenant, Thread: "b"}
 	epoch, err := log.Claim(t.Context(), key, "test", false)
@@ -141,6 +145,7 @@ func TestEveryRowFailed(t *testing.T) {
 // Proves R71: what a specialist writes stands in its slot as it streams, rendered, with its
 // author, and settles as the entry; what is being read does not move.
 func TestTextArrivesInItsSlot(t *testing.T) {
+	t.Parallel()
 	log := events.NewMemory()
 	s := newScript(t, log)
 	s.start("under way")
@@ -189,7 +194,7 @@ func TestTextArrivesInItsSlot(t *testing.T) {
 	live.say("d1.2", web.LivePiece{Text: `{"section":"Food","content":"` + long, InCall: true, Begins: true})
 	b.wait(`document.querySelector('.arriving')?.innerText.includes('some length')`)
 	write("Food", long, "d1.2")
-	js[bool](b, `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`)
+	b.frames(2)
 	places := js[[]int](b, `[...places]`)
 	require.LessOrEqual(t, slices.Max(places)-slices.Min(places), 1, "what is read moved: %v", places)
 	b.clean()

@@ -100,8 +100,7 @@ function Messages({ view }: { view: ChatView }) {
       seen.current = all.length;
     }
   });
-  const scrolled = () => {
-    const el = box.current!;
+  const scrolled = ({ currentTarget: el }: { currentTarget: HTMLElement }) => { // which may be gone from the page by then
     const there = el.scrollTop + el.clientHeight >= el.scrollHeight - 24;
     if (there !== atEnd.current) setAway(!there);
     atEnd.current = there;

@@ -82,11 +82,12 @@ export function VirtualList(p: Props) {
   const last = height === 0 ? first : Math.min(p.count, first + Math.ceil(height / p.rowHeight) + 2 * around);
   const anchor = useRef({ key: "", index: 0 });
   useLayoutEffect(() => {
+    if (!p.keyOf) return; // to ask where the list stands has the browser lay out all of the page
     const { key, index } = anchor.current;
     const moved = key && p.indexOf ? p.indexOf(key) : -1;
     if (moved >= 0 && moved !== index) box.current!.scrollTop += ((moved - index) * p.rowHeight) / ratio;
     const seen = Math.min(p.count - 1, Math.floor((box.current!.scrollTop * ratio) / p.rowHeight));
-    anchor.current = seen >= 0 && p.keyOf ? { key: p.keyOf(seen), index: seen } : { key: "", index: 0 };
+    anchor.current = seen >= 0 ? { key: p.keyOf(seen), index: seen } : { key: "", index: 0 };
   });
   useLayoutEffect(() => p.onSeen?.(first, last), [first, last]);
 
