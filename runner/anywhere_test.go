@@ -36,7 +36,7 @@ func TestStopAnywhere(t *testing.T) {
 		require.NoError(t, err)
 		whole := ended(t, log, run)
 		_, document, _ := picture(t, log, run.Key())
-		from, step := race.Every(3, 1)
+		from, step := race.Every(6, 1)
 		for seq := events.Seq(from); int(seq) < len(whole.envs); seq += events.Seq(7 * step) {
 			for name, stop := range map[string]func(*runner.Run){"stop": (*runner.Run).Halt, "suspend": (*runner.Run).Suspend} {
 				where := fmt.Sprintf("early=%v %s at %d", early, name, seq)
@@ -68,7 +68,8 @@ func TestStopAnywhere(t *testing.T) {
 // A run that is cancelled at any event ends as cancelled, unless it had ended before.
 func TestCancelAnywhere(t *testing.T) {
 	job := runner.Job{Request: "Plan three days in Kyoto for two", Team: builtin(t, "trip")}
-	for seq := events.Seq(1); ; seq += 2 {
+	_, step := race.Every(5, 0)
+	for seq := events.Seq(1); ; seq += events.Seq(2 * step) {
 		log := events.NewMemory()
 		r := newRunner(t, log, sim.New(sim.Options{EarlyDispatch: seq%4 == 1}))
 		run, err := r.Start(t.Context(), job)

@@ -98,7 +98,7 @@ func resumeAfterDeathAtEveryAppend(t *testing.T, model func() llm.Client) {
 	tasks, document, _ := picture(t, log, run.Key())
 	require.NotEmpty(t, document)
 
-	from, step := race.Every(5, 2)
+	from, step := race.Every(10, 2)
 	for at := from; at <= log.Appends(); at += step { // the first is workflow_started: without it there is no run
 		for _, after := range []bool{false, true} {
 			client := &counting{Client: model()}

@@ -24,7 +24,7 @@ import (
 // with a model that dispatches once and never looks at what came of it.
 func TestCutTurnsAreMadeWhole(t *testing.T) {
 	t.Parallel()
-	_, share := race.Every(3, 0)
+	_, share := race.Every(6, 0)
 	for rate, runs := range map[string]int{"5%": 40, "20%": 20, "40%": 6} {
 		for _, early := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s early=%v", rate, early), func(t *testing.T) {

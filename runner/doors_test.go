@@ -163,7 +163,7 @@ func mixedKilledAtEveryAppend(t *testing.T, gone string) {
 	require.Zero(t, served.Report().Refused, "%v", served.Report().Faults)
 	require.Equal(t, gone != "", len(facilitatorAsked(t, log.Log, run)) == 2, "another API continues the conversation of the facilitator")
 
-	from, step := race.Every(4, 2)
+	from, step := race.Every(8, 2)
 	for at := from; at <= log.Appends(); at += step {
 		log := dying(at, at%2 == 0)
 		models := newFamilies(url, gone)

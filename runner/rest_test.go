@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/race"
 	"github.com/convene-run/convene/internal/sim"
 	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/llm/llmtest"
@@ -203,6 +204,7 @@ func TestRestAfterAStop(t *testing.T) {
 
 // Where a bound refuses the call for the rest, the turn stands as it is.
 func TestRestOverABound(t *testing.T) {
+	race.Skip(t, "a run for each of many bounds, one after the other")
 	outcomes := map[string]int{}
 	for tokens := int64(10_000); tokens <= 60_000; tokens += 2_000 {
 		tm := *builtin(t, "trip")
