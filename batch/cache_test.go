@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"path/filepath"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -15,6 +15,7 @@ import (
 
 	"github.com/convene-run/convene/batch"
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/pipenet"
 	"github.com/convene-run/convene/internal/sim"
 	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/llm/responses"
@@ -71,19 +72,18 @@ func (r routed) Resolve(...string) (llm.Route, error) { return llm.Route(r), nil
 //
 // Proves R78.
 func TestABatchPaysForEachPrefixOnce(t *testing.T) {
-	t.Parallel()
-	provider := &caching{Handler: sim.NewServer(sim.Options{FirstToken: 20 * time.Millisecond}), cached: map[string]bool{}}
-	server := httptest.NewServer(provider)
-	t.Cleanup(server.Close)
-	client := responses.New(responses.Config{Config: wire.Config{Provider: "openai", BaseURL: server.URL + "/v1"}})
-	r, err := newRunnerOf(events.NewMemory(), routed{{Endpoint: &llm.Endpoint{Name: "openai", Client: client}, Model: "gpt-5.6-terra"}})
-	require.NoError(t, err)
-	trip, err := team.Builtin("trip")
-	require.NoError(t, err)
-	files := batch.Files{Input: write(t, "in.jsonl", requests(4)...), Output: filepath.Join(t.TempDir(), "out.jsonl")}
-	report, err := run(t, files, batch.Config{Runner: r, Team: trip, Concurrency: 4})
-	require.NoError(t, err)
-	require.Equal(t, 4, report.Completed, report.Causes)
-	t.Logf("paid in full %d times", provider.paid)
-	require.Less(t, provider.paid, 4, "once, unless that took longer than others wait")
+	synctest.Test(t, func(t *testing.T) {
+		provider := &caching{Handler: sim.NewServer(sim.Options{FirstToken: 20 * time.Millisecond}), cached: map[string]bool{}}
+		client := responses.New(responses.Config{Config: wire.Config{Provider: "openai", BaseURL: "http://provider.example/v1"}})
+		client.SetTransport(pipenet.Serve(t, provider))
+		r, err := newRunnerOf(events.NewMemory(), routed{{Endpoint: &llm.Endpoint{Name: "openai", Client: client}, Model: "gpt-5.6-terra"}})
+		require.NoError(t, err)
+		trip, err := team.Builtin("trip")
+		require.NoError(t, err)
+		files := batch.Files{Input: write(t, "in.jsonl", requests(4)...), Output: filepath.Join(t.TempDir(), "out.jsonl")}
+		report, err := run(t, files, batch.Config{Runner: r, Team: trip, Concurrency: 4})
+		require.NoError(t, err)
+		require.Equal(t, 4, report.Completed, report.Causes)
+		require.Equal(t, 1, provider.paid)
+	})
 }

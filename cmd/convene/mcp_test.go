@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/race"
 	"github.com/convene-run/convene/internal/sim"
 )
 
@@ -37,6 +38,7 @@ func mcpClient(t *testing.T, transport mcp.Transport) *mcp.ClientSession {
 // A process on standard input and output: it answers, its run is a run like any other, and it
 // ends with its client.
 func TestMCPOnStdio(t *testing.T) {
+	race.Processes(t)
 	t.Parallel()
 	dir := t.TempDir()
 	cmd := mcpCommand(dir, "--model", "sim")
@@ -56,6 +58,7 @@ func TestMCPOnStdio(t *testing.T) {
 // The end of its input parks the run under way; a signal on top does so at once. convene
 // resume finishes it.
 func TestMCPParks(t *testing.T) {
+	race.Processes(t)
 	t.Parallel()
 	asked, hang := make(chan bool, 100), make(chan bool)
 	inner := sim.NewServer(sim.Options{})
@@ -108,6 +111,7 @@ func TestMCPParks(t *testing.T) {
 // Over HTTP: whoever lacks the token, names another host, comes from a page of others or
 // sends too much is refused; whoever has it gets the tools.
 func TestMCPOverHTTP(t *testing.T) {
+	race.Processes(t)
 	t.Parallel()
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "token"), []byte(secretToken+"\n"), 0o600))
