@@ -21,8 +21,9 @@ func (l *Live) atWork() bool {
 }
 
 // Work says that an external tool or a function begins to work. heard says that
-// something came from it, done that it works no more; heard does nothing from then on.
-func (l *Live) Work() (heard, done func()) {
+// something came from it, in words if it has any, done that it works no more; heard does
+// nothing from then on.
+func (l *Live) Work() (heard func(words string), done func()) {
 	over := false // guarded by l.mu
 	l.set(func(now time.Time) {
 		l.works++
@@ -30,10 +31,14 @@ func (l *Live) Work() (heard, done func()) {
 			l.enter(PhaseTools, now)
 		}
 	})
-	heard = func() {
+	heard = func(words string) {
 		l.set(func(now time.Time) {
-			if !over {
-				l.now.Heard = now
+			if over {
+				return
+			}
+			l.now.Heard = now
+			if words != "" {
+				l.now.Progress, l.reporter = words, &over
 			}
 		})
 	}
@@ -43,6 +48,9 @@ func (l *Live) Work() (heard, done func()) {
 				over = true
 				l.works--
 				l.now.Heard = now
+				if l.reporter == &over {
+					l.now.Progress, l.reporter = "", nil
+				}
 			}
 		})
 	}

@@ -46,9 +46,11 @@ type Live struct {
 	lookedAt time.Time
 	// works counts the external tools and functions at work. active is the time at work
 	// until counted.
-	works   int
-	active  time.Duration
-	counted time.Time
+	works int
+	// reporter marks whose words now.Progress are.
+	reporter *bool
+	active   time.Duration
+	counted  time.Time
 }
 
 // part is a text, or the arguments of one call, within what an attempt streams.
@@ -94,6 +96,8 @@ type LiveState struct {
 	// call where InCall is set, else of the text.
 	Tail   string
 	InCall bool
+	// Progress is what a tool at work said last of how far it is, "" for nothing.
+	Progress string
 }
 
 // State gives the agent's state at this moment.

@@ -50,21 +50,25 @@ type Invocation struct {
 	// Folder is the run's own folder, if it has one.
 	Folder Folder
 
-	// progress is what Progress does, nil for a call that nobody waits for.
-	progress func()
+	// progress is what Report does, nil for a call that nobody waits for.
+	progress func(words string)
 }
 
 // Progress says that an external call gets on: tool_timeout and the silence of its
 // agent restart. It is safe for concurrent use; once the call is over it does
 // nothing.
-func (in Invocation) Progress() {
+func (in Invocation) Progress() { in.Report("") }
+
+// Report is [Invocation.Progress] with words for those who watch, such as "3 of 6": the newest
+// are shown for as long as the call runs, and kept nowhere.
+func (in Invocation) Report(words string) {
 	if in.progress != nil {
-		in.progress()
+		in.progress(words)
 	}
 }
 
-// WithProgress gives the call with what [Invocation.Progress] does: what runs a tool sets it.
-func (in Invocation) WithProgress(progress func()) Invocation {
+// WithProgress gives the call with what [Invocation.Report] does: what runs a tool sets it.
+func (in Invocation) WithProgress(progress func(words string)) Invocation {
 	in.progress = progress
 	return in
 }

@@ -70,7 +70,7 @@ func (c *call) try(ctx context.Context, in agent.Invocation) (agent.Result, erro
 	if err := in.Decode(&arguments); err != nil {
 		return agent.Result{}, err
 	}
-	return c.send(ctx, live, arguments, in.Progress)
+	return c.send(ctx, live, arguments, in.Report)
 }
 
 // unchanged refuses a tool that its server describes in other words than those that
@@ -89,7 +89,7 @@ func (c *call) unchanged(ctx context.Context, live *conn) error {
 }
 
 // send makes the call and waits for its result, for as long as the server reports progress.
-func (c *call) send(ctx context.Context, live *conn, arguments map[string]json.RawMessage, progress func()) (agent.Result, error) {
+func (c *call) send(ctx context.Context, live *conn, arguments map[string]json.RawMessage, report func(words string)) (agent.Result, error) {
 	limit := time.Duration(c.config.Timeout)
 	if limit == 0 {
 		limit = team.DefaultMCPTimeout
@@ -101,9 +101,9 @@ func (c *call) send(ctx context.Context, live *conn, arguments map[string]json.R
 	var silent atomic.Bool
 	timer := time.AfterFunc(limit, func() { silent.Store(true); cancel() })
 	defer timer.Stop()
-	token, forget := live.listen(func() {
+	token, forget := live.listen(func(words string) {
 		timer.Reset(limit)
-		progress()
+		report(words)
 	})
 	defer forget()
 	params := &mcp.CallToolParams{Name: c.tool.Name, Arguments: arguments}

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -51,7 +50,7 @@ func (w *world) call(tool, arguments string) agent.Result {
 	return result
 }
 
-func (w *world) start(ctx context.Context, tool, arguments string, progress func()) (agent.Result, error) {
+func (w *world) start(ctx context.Context, tool, arguments string, progress func(words string)) (agent.Result, error) {
 	external, ok := w.tools["test__"+tool].Handler.(agent.External)
 	require.True(w.t, ok, tool)
 	in := agent.Invocation{Tool: tool, Ref: events.CallRef{Arguments: arguments}}
@@ -80,11 +79,11 @@ func TestResults(t *testing.T) {
 			refused := w.call("echo", `{"other":1}`)
 			require.True(t, refused.Failed)
 			require.Contains(t, refused.Text, "other")
-			var heard atomic.Int64
-			result, err := w.start(t.Context(), "slow", `{"steps":3,"ms":10}`, func() { heard.Add(1) })
+			heard := make(chan string, 10)
+			result, err := w.start(t.Context(), "slow", `{"steps":3,"ms":10}`, func(words string) { heard <- words })
 			require.NoError(t, err)
 			require.Equal(t, "3 steps", result.Text)
-			require.Positive(t, heard.Load(), "the last may come behind the result")
+			require.Equal(t, "1 of 3, step", <-heard, "the last may come behind the result")
 		})
 	}
 }

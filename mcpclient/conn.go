@@ -40,12 +40,12 @@ type conn struct {
 	mu    sync.Mutex // guards what follows
 	tools map[string]Tool
 	list  *Listing
-	heard map[string]func() // by progress token
+	heard map[string]func(words string) // by progress token
 }
 
 // open begins a session over the link and reads the list of tools.
 func open(ctx context.Context, via link, version string, hide secrets) (*conn, error) {
-	c := &conn{link: via, hide: hide, heard: map[string]func(){}, over: make(chan struct{})}
+	c := &conn{link: via, hide: hide, heard: map[string]func(string){}, over: make(chan struct{})}
 	client := mcp.NewClient(&mcp.Implementation{Name: "convene", Version: "1"}, &mcp.ClientOptions{
 		Capabilities:                &mcp.ClientCapabilities{}, // nothing is asked of us
 		ToolListChangedHandler:      func(context.Context, *mcp.ToolListChangedRequest) { c.stale.Store(true) },
@@ -109,13 +109,25 @@ func (c *conn) progressed(_ context.Context, req *mcp.ProgressNotificationClient
 	heard := c.heard[fmt.Sprint(req.Params.ProgressToken)]
 	c.mu.Unlock()
 	if heard != nil {
-		heard()
+		heard(c.hide.in(howFar(req.Params)))
 	}
+}
+
+// howFar puts a notification into words, as short as people read them in passing.
+func howFar(p *mcp.ProgressNotificationParams) string {
+	words := strconv.FormatFloat(p.Progress, 'g', 6, 64)
+	if p.Total > 0 {
+		words += " of " + strconv.FormatFloat(p.Total, 'g', 6, 64)
+	}
+	if p.Message != "" {
+		words += ", " + p.Message
+	}
+	return words
 }
 
 // listen has heard called for the progress of a call. The token goes with the call; forget
 // ends it.
-func (c *conn) listen(heard func()) (token string, forget func()) {
+func (c *conn) listen(heard func(words string)) (token string, forget func()) {
 	token = "call-" + strconv.FormatInt(c.calls.Add(1), 10)
 	c.mu.Lock()
 	defer c.mu.Unlock()

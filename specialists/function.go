@@ -77,9 +77,9 @@ func (f Function) drive(ctx context.Context, config *Config, role *role, live *a
 	if err != nil || over {
 		return err
 	}
-	var end func()
-	work.progress, end = live.Work()
+	heard, end := live.Work()
 	defer end()
+	work.progress = func() { heard("") }
 	out := outside.Call(ctx, func(ctx context.Context) (Contribution, error) { return f(ctx, work) })
 	if out.Panic != nil {
 		out.Err = fmt.Errorf("the specialist panicked: %v", out.Panic)

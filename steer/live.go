@@ -28,7 +28,7 @@ func liveAgent(live *agent.Live) web.LiveAgent {
 		Speaks: live.Dispatch == "" || strings.HasPrefix(string(live.Dispatch), "h"), // or is it a specialist's dispatch, d1?
 		Agent:  live.Agent, DisplayName: live.DisplayName, Dispatch: live.Dispatch, Phase: string(state.Phase),
 		Since: state.Since.UTC(), Heard: state.Heard.UTC(), Call: state.Call, Attempt: state.Attempt,
-		RetryReason: state.RetryReason, RetryAt: moment(state.RetryAt), GiveUpAt: moment(state.GiveUpAt),
+		RetryReason: state.RetryReason, RetryAt: moment(state.RetryAt), GiveUpAt: moment(state.GiveUpAt), Progress: state.Progress,
 	}
 	for _, piece := range pieces {
 		a.Stream = append(a.Stream, web.LivePiece(piece))

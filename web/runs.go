@@ -158,6 +158,8 @@ type LiveAgent struct {
 	RetryReason string     `json:"retry_reason,omitempty"`
 	// GiveUpAt is when the run is parked unless its endpoint is back; nil for never.
 	GiveUpAt *time.Time `json:"give_up_at,omitempty"`
+	// Progress is what a tool at work said last of how far it is.
+	Progress string `json:"progress,omitempty"`
 	// Stream is the newest of what has streamed in this attempt, in order.
 	Stream []LivePiece `json:"stream,omitempty"`
 }

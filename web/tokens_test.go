@@ -42,6 +42,12 @@ func (s *said) say(call events.ModelCallID, stream ...web.LivePiece) {
 	}
 }
 
+func (s *said) use(progress string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.agents[1].Phase, s.agents[1].Progress = "tools", progress
+}
+
 // Proves R71: all that an agent writes in its call under way is a key away: as it
 // streams, once, arguments as text, what was missed marked; it follows its end until
 // the reader scrolls up.
@@ -113,5 +119,9 @@ func TestStreamOfTokens(t *testing.T) {
 	kept := js[string](b, `document.querySelector('.now .stream').textContent`)
 	require.LessOrEqual(t, len(kept), 100_000)
 	require.True(t, strings.HasSuffix(very, kept))
+
+	// While a tool works, what it says of how far it is stands in place of what was written.
+	live.use("web__crawl: 3 of 6, <b>pages</b>")
+	b.wait(`document.querySelector('.now .tail.why')?.innerText === 'web__crawl: 3 of 6, <b>pages</b>'`)
 	b.clean()
 }

@@ -90,9 +90,13 @@ func activities(run *thread.Run, lives []*agent.Live, slow map[events.DispatchID
 		if doing == termview.DoingTools && live.Dispatch == "" && len(run.Busy()) > 0 {
 			doing = termview.DoingTeam
 		}
+		text := state.Tail
+		if state.Phase == agent.PhaseTools {
+			text = state.Progress
+		}
 		active = append(active, termview.Activity{
 			Name: live.DisplayName, Doing: doing, Since: state.Since,
-			Text: state.Tail, InCall: state.InCall, Slow: slow[live.Dispatch].After(state.Heard),
+			Text: text, InCall: state.InCall, Slow: slow[live.Dispatch].After(state.Heard),
 			RetryAt: state.RetryAt, Reason: shortReason(state.RetryReason), GiveUpAt: state.GiveUpAt,
 		})
 	}

@@ -88,7 +88,13 @@ func LeftBehind(who string) events.Warning {
 // for tool_timeout; end gives it back.
 func (l *Loop) whileHeard(ctx context.Context, in agent.Invocation) (bounded context.Context, heeded agent.Invocation, end func()) {
 	bounded, stop := context.WithCancelCause(ctx)
-	heard, done := l.Live.Work()
+	tell, done := l.Live.Work()
+	heard := func(words string) {
+		if words != "" {
+			words = in.Tool + ": " + word(words)
+		}
+		tell(words)
+	}
 	most := l.Spec.ToolTimeout
 	if most == 0 {
 		return bounded, in.WithProgress(heard), func() { done(); stop(nil) }
@@ -96,10 +102,10 @@ func (l *Loop) whileHeard(ctx context.Context, in agent.Invocation) (bounded con
 	timer := time.AfterFunc(most, func() {
 		stop(&events.LimitError{Limit: events.LimitToolTimeout, Value: most.Seconds(), Used: most.Seconds()})
 	})
-	progress := func() {
+	progress := func(words string) {
 		if bounded.Err() == nil {
 			timer.Reset(most)
-			heard()
+			heard(words)
 		}
 	}
 	return bounded, in.WithProgress(progress), func() {

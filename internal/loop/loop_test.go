@@ -146,6 +146,24 @@ func resumedExternalCall(t *testing.T, deadly events.Kind, effect events.Effect,
 	require.True(t, slices.ContainsFunc(of[events.Warning](again), func(w events.Warning) bool { return w.Code == events.WarnOutcomeUnknown }))
 }
 
+// What a call says of how far it is can be seen while it runs, the newest on one line, with
+// the tool's name, and no longer.
+func TestWordsOfProgress(t *testing.T) {
+	live := &agent.Live{}
+	fetch := tool("fetch", agent.External{Call: text(func(_ context.Context, in agent.Invocation) (string, error) {
+		in.Report("1 of 3")
+		in.Report("2 of 3,\nhalf done")
+		in.Progress()
+		return live.State().Progress, nil
+	})})
+	j := newJournal(t)
+	l, _ := newLoop(t, j, []agent.Tool{fetch}, llmtest.Calls("", call("fetch")), llmtest.Says("Done"))
+	l.Live = live
+	require.NoError(t, l.Drive(t.Context()))
+	require.Equal(t, "fetch: 2 of 3, half done", of[events.ToolCallDone](j)[0].Result)
+	require.Empty(t, live.State().Progress)
+}
+
 // A stop in the middle of an external call leaves it open, for a resume to judge.
 func TestStopDuringExternalCall(t *testing.T) {
 	j := newJournal(t)

@@ -183,7 +183,7 @@ func said(text string) *mcp.CallToolResult {
 func slow(ctx context.Context, req *mcp.CallToolRequest, in steps) (*mcp.CallToolResult, error) {
 	for i := range in.Steps {
 		time.Sleep(time.Duration(in.MS) * time.Millisecond)
-		params := &mcp.ProgressNotificationParams{ProgressToken: req.Params.GetProgressToken(), Progress: float64(i + 1), Total: float64(in.Steps)}
+		params := &mcp.ProgressNotificationParams{ProgressToken: req.Params.GetProgressToken(), Progress: float64(i + 1), Total: float64(in.Steps), Message: "step"}
 		if err := req.Session.NotifyProgress(ctx, params); err != nil {
 			return nil, err
 		}

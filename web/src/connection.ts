@@ -15,6 +15,7 @@ export interface LiveAgent {
   retry_at?: string;
   retry_reason?: string;
   give_up_at?: string;
+  progress?: string;
   stream?: LivePiece[];
 }
 

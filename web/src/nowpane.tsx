@@ -21,7 +21,7 @@ interface Line {
   doing: string;
   since: number;
   tail: string;
-  // why is what holds the agent up; it then stands in the place of the tail.
+  // why is what holds the agent up, or how far its tool says that it is; it then stands in the place of the tail.
   why?: string;
   tone: string;
   // stream is what the agent writes, where that can be seen.
@@ -108,7 +108,7 @@ function fromLive(a: LiveAgent, stream: Stream | undefined, run: Run, now: numbe
   if (a.phase === "tools" && a.agent === run.started.agents?.[0]?.id) doing = "waiting for the specialists";
   if ((a.attempt ?? 1) > 1 && !held) doing += ` (try ${a.attempt})`;
   const tail = a.stream?.length && a.phase !== "tools" && a.phase !== "queued" ? stream?.line ?? "" : "";
-  const why = held ? line(a.retry_reason ?? "", 160) : "";
+  const why = held ? line(a.retry_reason ?? "", 160) : a.phase === "tools" ? line(a.progress ?? "", 160) : "";
   return { key: liveKey(a), agent: a.agent, doing, since: Date.parse(a.since), tail, why, tone, stream };
 }
 

@@ -47,7 +47,7 @@ type Activity struct {
 	Doing Doing
 	Since time.Time
 	// Text is the newest text that the agent writes; with InCall the end of the
-	// arguments of a tool call.
+	// arguments of a tool call; while tools run, how far one of them says that it is.
 	Text   string
 	InCall bool
 	// Slow is set on an agent that has been silent for longer than expected.

@@ -192,9 +192,11 @@ func nowLine(f Frame, a Activity, theme Theme, names, width int) string {
 // minTail is the room from which on the text that an agent writes is worth showing.
 const minTail = 16
 
-// writes is the text that an agent is writing now.
+// writes is the text that an agent is writing now, or what its tool says.
 func writes(a Activity) string {
 	switch {
+	case a.Doing == DoingTools:
+		return a.Text
 	case a.Doing != DoingWriting:
 		return ""
 	case a.InCall:

@@ -51,6 +51,7 @@ func TestPicture(t *testing.T) {
 				Text: `{"day":1,"time_slot":"evening","content":"Near Gion, the tofu \"house\" on\n`},
 			{Name: "Sights", Doing: termview.DoingRetrying, RetryAt: now.Add(7500 * time.Millisecond), Reason: "429"},
 			{Name: "Hotels", Doing: termview.DoingWaiting, Since: now.Add(-31 * time.Second), Slow: true},
+			{Name: "Maps", Doing: termview.DoingTools, Since: now.Add(-3 * time.Second), Text: "geo__route: 3 of 6, walking"},
 		},
 	}, termview.Theme{})
 	require.Equal(t, strings.TrimPrefix(`
@@ -69,7 +70,8 @@ NOW
   Facilitator  waiting for specialists  0:12
   Food         writing                  0:05  “…ofu "house" on”
   Sights       retry in 0:08 (429)
-  Hotels       waiting for first token  0:31  taking longer th…`, "\n"), strings.Join(lines, "\n"))
+  Hotels       waiting for first token  0:31  taking longer th…
+  Maps         using tools              0:03  “… of 6, walking”`, "\n"), strings.Join(lines, "\n"))
 }
 
 var start = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
