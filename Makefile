@@ -95,6 +95,11 @@ bench-sockets: ## from the commit to 100 viewers, in one process and across two,
 bench-page: ## first useful paint of the list and of a run, cold and warm, beside /healthz; needs Chromium
 	$(GO) test -tags browser -run '^$$' -bench '^BenchmarkPage$$' -benchtime $(BENCHTIME) ./web
 
+.PHONY: mcp-everything
+mcp-everything: ## runs with the tools of a real MCP server, over both transports, 50 at once, stopped and killed; needs npm, for the server
+	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
+	CONVENE_MCP_EVERYTHING=$$dir $(GO) test -count=1 -v -run '^TestEverything' -timeout 10m ./cmd/convene
+
 .PHONY: soak
 soak: ## what takes minutes: kill -9 at KILLS random moments, flipped bits, the memory of 100,000 rows
 	CONVENE_KILLS=$(KILLS) $(GO) test -count=1 -v -run '^TestKill$$' -timeout 30m ./cmd/convene

@@ -123,6 +123,9 @@ func (c *call) failure(ctx context.Context, err error, live *conn) error {
 	var answered *jsonrpc.Error
 	var dialed *net.OpError
 	text := live.hide.in(err.Error())
+	if needs := new(signInError); errors.As(err, &needs) {
+		return fmt.Errorf("unavailable: the MCP server %s: %w", c.server, needs)
+	}
 	switch answers := errors.As(err, &answered); {
 	case errors.As(err, &dialed) && dialed.Op == "dial":
 		return fmt.Errorf("unavailable: the MCP server %s cannot be reached: %s", c.server, text)

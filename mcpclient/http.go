@@ -20,10 +20,14 @@ type httpLink struct {
 	address string
 	client  *http.Client
 	idle    func()
+	// signIn is nil where the team file declares how requests are authorized.
+	signIn *authorizer
 }
 
-// newHTTPLink resolves the address and the headers. It connects nowhere.
-func newHTTPLink(config team.MCPServer, lookup func(string) (string, bool)) (*httpLink, error) {
+// newHTTPLink resolves the address and the headers, and reads the sign-in that is kept for the
+// server of that name. It connects nowhere.
+func newHTTPLink(name string, config team.MCPServer, options *Options) (*httpLink, error) {
+	lookup := options.Lookup
 	address, err := team.Expand(config.URL, lookup)
 	if err != nil {
 		return nil, fmt.Errorf("url: %w", err)
@@ -45,10 +49,14 @@ func newHTTPLink(config team.MCPServer, lookup func(string) (string, bool)) (*ht
 		base = &http.Transport{Proxy: http.ProxyFromEnvironment}
 	}
 	base = base.Clone()
-	return &httpLink{
+	l := &httpLink{
 		address: address, idle: base.CloseIdleConnections,
 		client: &http.Client{Transport: &withHeaders{base, parsed, headers}, CheckRedirect: sameHost(parsed)},
-	}, nil
+	}
+	if options.SignIns != nil && headers.Get("Authorization") == "" {
+		l.signIn, err = newAuthorizer(name, config.URL, options)
+	}
+	return l, err
 }
 
 // sameHost follows redirects within the server alone: consent was given for that.
@@ -109,7 +117,11 @@ func (b *bounded) Read(into []byte) (int, error) {
 }
 
 func (l *httpLink) transport() mcp.Transport {
-	return &mcp.StreamableClientTransport{Endpoint: l.address, HTTPClient: l.client, MaxEventSize: maxMessageBytes}
+	to := &mcp.StreamableClientTransport{Endpoint: l.address, HTTPClient: l.client, MaxEventSize: maxMessageBytes}
+	if l.signIn != nil {
+		to.OAuthHandler = l.signIn
+	}
+	return to
 }
 
 func (*httpLink) ended() <-chan struct{} { return nil }

@@ -26,6 +26,12 @@ type Options struct {
 	Dir string
 	// Lookup gives the value of a variable. Defaults to [os.LookupEnv].
 	Lookup func(name string) (string, bool)
+	// SignIns keeps what servers that ask for OAuth were signed in to. Defaults to nothing: such
+	// servers cannot be used.
+	SignIns SignIns
+	// Browse shows a person where to sign in. Defaults to nobody: a server that asks for a
+	// sign-in which is not kept cannot be connected.
+	Browse Browse
 }
 
 // Pool has the connections to servers, one for each, whoever uses it. It is safe for
@@ -113,7 +119,11 @@ func connectionKey(config team.MCPServer, dir string) string {
 }
 
 // secrets hides the values of a server's variables in what people and models read.
-type secrets struct{ hide *strings.Replacer }
+type secrets struct {
+	hide *strings.Replacer
+	// signIn has secrets of its own, which change. It is nil where there is none.
+	signIn *authorizer
+}
 
 // minSecretBytes is the shortest value that is hidden: shorter ones occur in any text.
 const minSecretBytes = 4
@@ -131,7 +141,12 @@ func secretsOf(lookup func(string) (string, bool), texts ...string) secrets {
 			pairs = append(pairs, value, "${"+name+"}")
 		}
 	}
-	return secrets{strings.NewReplacer(pairs...)}
+	return secrets{hide: strings.NewReplacer(pairs...)}
 }
 
-func (s secrets) in(text string) string { return s.hide.Replace(text) }
+func (s secrets) in(text string) string {
+	if s.signIn != nil {
+		text = s.signIn.in(text)
+	}
+	return s.hide.Replace(text)
+}

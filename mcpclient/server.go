@@ -15,6 +15,8 @@ import (
 const (
 	// connectTimeout bounds one attempt to connect: long enough for npx to fetch a package.
 	connectTimeout = 90 * time.Second
+	// signInTime is what a person has for a sign-in in the browser.
+	signInTime = 5 * time.Minute
 	// maxBackoff is the longest time until a server that keeps dying is tried again.
 	maxBackoff = time.Minute
 	// stableAfter is how long a connection must have lived for its end to be no failure.
@@ -121,8 +123,12 @@ func (s *server) dial() {
 }
 
 // failed notes why the server is not connected and when it is tried again: at once after
-// the first failure, then after one second, two, four. s.mu is held.
+// the first failure, unless another try is known to fail too, then after one second, two,
+// four. s.mu is held.
 func (s *server) failed(err error) {
+	if errors.As(err, new(*permanentError)) {
+		s.failures = max(s.failures, 1)
+	}
 	s.trouble = err
 	s.next = time.Now().Add(backoff(s.failures))
 	s.failures++
@@ -162,16 +168,27 @@ func (s *server) connect(ctx context.Context) (*conn, error) {
 type permanentError struct{ error }
 
 func (s *server) attempt(ctx context.Context, version string) (*conn, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, connectTimeout, fmt.Errorf("it did not answer within %s", connectTimeout))
+	limit := connectTimeout
+	if s.pool.options.Browse != nil {
+		limit += signInTime
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it did not answer within %s", limit))
 	defer cancel()
 	hide := secretsOf(s.pool.options.Lookup, s.texts()...)
 	link, err := s.link()
 	if err != nil {
 		return nil, &permanentError{errors.New("could not be connected: " + hide.in(err.Error()))}
 	}
+	if elsewhere, ok := link.(*httpLink); ok {
+		hide.signIn = elsewhere.signIn
+	}
 	live, err := open(ctx, link, version, hide)
 	if err == nil {
 		return live, nil
+	}
+	if needs := new(signInError); errors.As(err, &needs) {
+		link.close()
+		return nil, &permanentError{fmt.Errorf("could not be connected: %w", needs)}
 	}
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
@@ -189,7 +206,7 @@ func (s *server) texts() []string {
 // link makes the way to the server: its process, or its address.
 func (s *server) link() (link, error) {
 	if s.config.URL != "" {
-		return newHTTPLink(s.config, s.pool.options.Lookup)
+		return newHTTPLink(s.name, s.config, &s.pool.options)
 	}
 	return startProcess(s.config, s.dir, s.pool.options.Lookup)
 }

@@ -31,6 +31,9 @@ type Config struct {
 	// of its pages, see [agent.File]. It must be safe for concurrent use. Defaults to none: only
 	// text is read.
 	Extract func(ctx context.Context, name string, data []byte) agent.File
+	// SignIns and Browse are those of [mcpclient.Options], for MCP servers that ask for OAuth.
+	SignIns mcpclient.SignIns
+	Browse  mcpclient.Browse
 }
 
 // Toolbox opens the tools of teams. It is safe for concurrent use, and meant to be one for a
@@ -53,7 +56,10 @@ func New(config Config) *Toolbox {
 		value := config.Env(name)
 		return value, value != ""
 	}
-	return &Toolbox{config: config, kit: builtin.Kit{Env: config.Env, Extract: config.Extract}, servers: mcpclient.New(mcpclient.Options{Lookup: lookup})}
+	return &Toolbox{
+		config: config, kit: builtin.Kit{Env: config.Env, Extract: config.Extract},
+		servers: mcpclient.New(mcpclient.Options{Lookup: lookup, SignIns: config.SignIns, Browse: config.Browse}),
+	}
 }
 
 // Close ends the MCP servers that were started. It returns when they have ended; calls under

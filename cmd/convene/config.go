@@ -42,7 +42,9 @@ func (a *app) configure(c *cobra.Command) error {
 		return usage(err)
 	}
 	a.config, a.env = loaded, loaded.Env(a.env)
-	a.toolbox = toolbox.New(toolbox.Config{Consented: a.consented, Confirmed: loaded.Confirmed, Env: a.env, Extract: a.extractor().File})
+	a.toolbox = toolbox.New(toolbox.Config{
+		Consented: a.consented, Confirmed: loaded.Confirmed, Env: a.env, Extract: a.extractor().File, SignIns: loaded,
+	})
 	if c.Annotations[ownNotices] == "" {
 		a.sayNotices(loaded)
 	}

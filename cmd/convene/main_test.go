@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "8"); err != nil {
 		panic(err)
 	}
-	testscript.Main(m, map[string]func(){"convene": main, "mcpserver": mcptest.Serve})
+	testscript.Main(m, map[string]func(){"convene": main, "mcpserver": mcptest.Serve, "visit": visit})
 }
 
 // raced are the scripts that run under the race detector too: one of each kind of process

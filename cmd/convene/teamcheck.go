@@ -74,7 +74,9 @@ func (a *app) connect(ctx context.Context, path string, t *team.Team, ask toolbo
 	if !allowed && !yes && !a.agrees("Allow this?") {
 		return fmt.Errorf("%s: nothing was allowed, and nothing was opened. Answer y, or give --yes, to allow it", path)
 	}
-	opened := toolbox.New(toolbox.Config{Env: a.env, Extract: a.extractor().File, Consented: func(asked toolbox.Ask) bool { return asked.Hash == ask.Hash }})
+	opened := toolbox.New(toolbox.Config{
+		Env: a.env, Extract: a.extractor().File, Consented: func(asked toolbox.Ask) bool { return asked.Hash == ask.Hash }, SignIns: a.config, Browse: a.signIn,
+	})
 	defer opened.Close()
 	tools, err := opened.Open(ctx, t)
 	if err != nil {
@@ -154,6 +156,13 @@ func (a *app) showChanges(before, now *mcpclient.Listing) {
 			fmt.Fprintf(a.out, "    gone: %s\n", termview.Line(tool.Name))
 		}
 	}
+}
+
+// signIn shows where to sign in to an MCP server, in the browser if there is one.
+func (a *app) signIn(server, address string) error {
+	fmt.Fprintf(a.err, "The MCP server %s asks for a sign-in. If no browser opens, open this address on this machine:\n%s\n", termview.Line(server), termview.Line(address))
+	_ = openBrowser(address) // the address is on the screen
+	return nil
 }
 
 // agrees asks the person at the command line. Nobody there is no consent.
