@@ -36,6 +36,10 @@ func (External) ToolHandler() {}
 
 // Invocation is one call of a tool with arguments that match its schema.
 type Invocation struct {
+	// Run is the run that the call belongs to, and Traceparent the span of others which that
+	// run is part of, as W3C Trace Context writes it; "" for none.
+	Run         events.RunID
+	Traceparent string
 	Agent    events.AgentID
 	Dispatch events.DispatchID
 	Tool     string

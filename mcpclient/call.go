@@ -70,7 +70,11 @@ func (c *call) try(ctx context.Context, in agent.Invocation) (agent.Result, erro
 	if err := in.Decode(&arguments); err != nil {
 		return agent.Result{}, err
 	}
-	return c.send(ctx, live, arguments, in.Report)
+	params := &mcp.CallToolParams{Name: c.tool.Name, Arguments: arguments}
+	if span := c.pool.options.Traceparent(in); span != "" {
+		params.Meta = mcp.Meta{"traceparent": span}
+	}
+	return c.send(ctx, live, params, in.Report)
 }
 
 // unchanged refuses a tool that its server describes in other words than those that
@@ -89,7 +93,7 @@ func (c *call) unchanged(ctx context.Context, live *conn) error {
 }
 
 // send makes the call and waits for its result, for as long as the server reports progress.
-func (c *call) send(ctx context.Context, live *conn, arguments map[string]json.RawMessage, report func(words string)) (agent.Result, error) {
+func (c *call) send(ctx context.Context, live *conn, params *mcp.CallToolParams, report func(words string)) (agent.Result, error) {
 	limit := time.Duration(c.config.Timeout)
 	if limit == 0 {
 		limit = team.DefaultMCPTimeout
@@ -106,7 +110,6 @@ func (c *call) send(ctx context.Context, live *conn, arguments map[string]json.R
 		report(words)
 	})
 	defer forget()
-	params := &mcp.CallToolParams{Name: c.tool.Name, Arguments: arguments}
 	params.SetProgressToken(token)
 	result, err := live.session.CallTool(ctx, params)
 	switch {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/convene-run/convene/agent"
 	"github.com/convene-run/convene/team"
 )
 
@@ -26,6 +27,9 @@ type Options struct {
 	Dir string
 	// Lookup gives the value of a variable. Defaults to [os.LookupEnv].
 	Lookup func(name string) (string, bool)
+	// Traceparent gives the span that a call is, as W3C Trace Context writes it, for its server;
+	// "" for none. Defaults to that of others which the run is part of.
+	Traceparent func(in agent.Invocation) string
 	// SignIns keeps what servers that ask for OAuth were signed in to. Defaults to nothing: such
 	// servers cannot be used.
 	SignIns SignIns
@@ -53,6 +57,9 @@ type Pool struct {
 func New(options Options) *Pool {
 	if options.Lookup == nil {
 		options.Lookup = os.LookupEnv
+	}
+	if options.Traceparent == nil {
+		options.Traceparent = func(in agent.Invocation) string { return in.Traceparent }
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	return &Pool{options: options, ctx: ctx, stop: stop, servers: map[string]*server{}}

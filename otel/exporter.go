@@ -140,6 +140,19 @@ func (e *Exporter) begin(env events.Envelope, started events.WorkflowStarted) *t
 	return run
 }
 
+// Traceparent gives the span that the call of a tool will have, as W3C Trace Context writes
+// it, for the call to take along. The flag is what the sampler says of the run's trace.
+// above is the span that the run is part of, "" for none.
+func (e *Exporter) Traceparent(run events.RunID, above string, call events.CallRef) string {
+	ctx := propagation.TraceContext{}.Extract(context.Background(), propagation.MapCarrier{"traceparent": above})
+	ctx = context.WithValue(ctx, idsKey{}, ids{traceOf(run), rootSpan(run)})
+	_, root := e.tracer.Start(ctx, invokeWorkflow) // never ended, and so never exported
+	span := root.SpanContext().WithSpanID(toolSpan(run, call))
+	carrier := propagation.MapCarrier{}
+	propagation.TraceContext{}.Inject(trace.ContextWithSpanContext(context.Background(), span), carrier)
+	return carrier["traceparent"]
+}
+
 // end exports spans of a run.
 func (e *Exporter) end(run *traced, spans []span) {
 	root := run.root.SpanContext()

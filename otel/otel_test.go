@@ -307,6 +307,35 @@ func TestTraceparent(t *testing.T) {
 	}
 }
 
+// What a call of a tool takes along is the span that is exported of it, with the sampler's
+// decision.
+func TestTraceparentOfACall(t *testing.T) {
+	for above, sampled := range map[string]string{"": "01", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01": "01", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00": "00"} {
+		c := startCollector(t)
+		log, _, envs := run(t, above)
+		exporter, err := otel.New(t.Context(), otel.Config{Log: log})
+		require.NoError(t, err)
+		var given, exported []string
+		for _, env := range envs {
+			if call, ok := env.Data.(events.ToolCallDone); ok {
+				given = append(given, exporter.Traceparent(env.Run, above, call.CallRef))
+			}
+		}
+		for _, s := range c.spans {
+			if text(s, "gen_ai.operation.name") == "execute_tool" {
+				exported = append(exported, "00-"+hex.EncodeToString(s.TraceId)+"-"+hex.EncodeToString(s.SpanId)+"-01")
+			}
+		}
+		require.NoError(t, exporter.Shutdown(t.Context()))
+		if sampled == "00" {
+			require.Empty(t, exported)
+			require.Regexp(t, "^00-4bf92f3577b34da6a3ce929d0e0e4736-[0-9a-f]{16}-00$", given[0])
+			continue
+		}
+		require.ElementsMatch(t, exported, given)
+	}
+}
+
 // A collector that is down, or refuses, costs the run nothing, and is told of once.
 func TestCollectorDown(t *testing.T) {
 	refuses := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

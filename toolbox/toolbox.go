@@ -31,6 +31,8 @@ type Config struct {
 	// of its pages, see [agent.File]. It must be safe for concurrent use. Defaults to none: only
 	// text is read.
 	Extract func(ctx context.Context, name string, data []byte) agent.File
+	// Traceparent is that of [mcpclient.Options].
+	Traceparent func(in agent.Invocation) string
 	// SignIns and Browse are those of [mcpclient.Options], for MCP servers that ask for OAuth.
 	SignIns mcpclient.SignIns
 	Browse  mcpclient.Browse
@@ -58,7 +60,7 @@ func New(config Config) *Toolbox {
 	}
 	return &Toolbox{
 		config: config, kit: builtin.Kit{Env: config.Env, Extract: config.Extract},
-		servers: mcpclient.New(mcpclient.Options{Lookup: lookup, SignIns: config.SignIns, Browse: config.Browse}),
+		servers: mcpclient.New(mcpclient.Options{Lookup: lookup, Traceparent: config.Traceparent, SignIns: config.SignIns, Browse: config.Browse}),
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/convene-run/convene/cmd/internal/config"
 	"github.com/convene-run/convene/llm"
+	"github.com/convene-run/convene/otel"
 	"github.com/convene-run/convene/toolbox"
 )
 
@@ -28,6 +29,8 @@ type app struct {
 	config *config.Config
 	// toolbox opens the tools that teams switch on.
 	toolbox *toolbox.Toolbox
+	// exporter is set before runs begin that are exported to OpenTelemetry.
+	exporter *otel.Exporter
 	// endpoints gives those that have been asked; nil before there are any.
 	endpoints func() []*llm.Endpoint
 	// notices takes lines for the person who watches. Defaults to err as it is.

@@ -43,7 +43,7 @@ func (a *app) configure(c *cobra.Command) error {
 	}
 	a.config, a.env = loaded, loaded.Env(a.env)
 	a.toolbox = toolbox.New(toolbox.Config{
-		Consented: a.consented, Confirmed: loaded.Confirmed, Env: a.env, Extract: a.extractor().File, SignIns: loaded,
+		Consented: a.consented, Confirmed: loaded.Confirmed, Env: a.env, Extract: a.extractor().File, Traceparent: a.traceparent, SignIns: loaded,
 	})
 	if c.Annotations[ownNotices] == "" {
 		a.sayNotices(loaded)

@@ -36,11 +36,11 @@ func TestSignInToServer(t *testing.T) {
 	convene := func(args ...string) *exec.Cmd {
 		cmd := exec.Command("convene", args...)
 		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_CONFIG_HOME="+dir, "CONVENE_STORE="+filepath.Join(dir, "runs.db"), "BROWSER=visit")
+		cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_CONFIG_HOME="+dir, "CONVENE_STORE="+filepath.Join(dir, "runs.db"), "BROWSER=visit", "TRACEPARENT=00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
 		return cmd
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "wiki.yaml"), []byte("name: wiki\nmcp:\n  wiki: {url: \""+guarded.URL+"\"}\n"+
-		`specialists: [{id: one, description: Looks., prompt: 'Do wiki__echo {"text": "access-secret-1"}.', tools: [wiki__echo]}]`), 0o600))
+		`specialists: [{id: one, description: Looks., prompt: 'Do wiki__echo {"text": "access-secret-1"} and wiki__traceparent {}.', tools: ["wiki__*"]}]`), 0o600))
 	run := []string{"run", "--team", "wiki.yaml", "--model", "sim", "--base-url", model.URL + "/v1", "--approve", "all", "--json", "Look around"}
 
 	out, err := convene("team", "check", "--connect", "--yes", "wiki.yaml").CombinedOutput()
@@ -59,6 +59,7 @@ func TestSignInToServer(t *testing.T) {
 	require.NoError(t, err, string(out))
 	require.Contains(t, string(out), `"tool":"wiki__echo","result":"[sign-in]"`)
 	require.NotContains(t, string(out), "refresh-secret")
+	require.Contains(t, string(out), `"result":"span 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"`, "the caller's, where nothing is exported")
 
 	// Nobody is there to sign in again: the run says so, and no browser is opened.
 	guarded.Revoke()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/convene-run/convene/agent"
 	"github.com/convene-run/convene/cmd/internal/termview"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/otel"
@@ -32,7 +33,17 @@ func (a *app) traces(log events.Reader) (*traces, error) {
 	exporter, err := otel.New(context.Background(), otel.Config{Log: log, Env: a.env, Version: version(), OnError: func(err error) {
 		a.say(termview.Line("OpenTelemetry: " + err.Error()))
 	}})
+	a.exporter = exporter
 	return &traces{app: a, exporter: exporter}, err
+}
+
+// traceparent gives the span that a call of a tool is: the one that is exported, or where
+// nothing is, that of whoever asked for the run.
+func (a *app) traceparent(in agent.Invocation) string {
+	if a.exporter == nil {
+		return in.Traceparent
+	}
+	return a.exporter.Traceparent(in.Run, in.Traceparent, in.Ref)
 }
 
 func (t *traces) hooks() runner.Hooks {

@@ -43,6 +43,7 @@ func (l *Loop) advance(tx *thread.Tx, a advancing) []pending {
 			continue
 		}
 		in := agent.Invocation{
+			Run: l.Run, Traceparent: tx.Run.Started.Traceparent,
 			Agent: l.Spec.ID, Dispatch: l.ID.Dispatch(), Tool: tc.Name, Time: tx.Now,
 			Ref: events.CallRef{
 				ModelCall: a.id, Index: i, CallID: tc.ID, Arguments: tc.Arguments, Extra: tc.Extra, Early: a.early,

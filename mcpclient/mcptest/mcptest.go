@@ -105,6 +105,7 @@ type steps struct {
 //	die(file)         notes it, ends itself  note(file)        notes it
 //	environment       names of variables     value(text)       the value of a variable
 //	change            describes echo anew    bytes(steps)      that many kB of text
+//	traceparent       the span that was sent
 func New() *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "test", Version: "1.0"}, nil)
 	add(s, "echo", "Gives the text back.", func(_ context.Context, _ *mcp.CallToolRequest, in words) (*mcp.CallToolResult, error) {
@@ -146,6 +147,9 @@ func New() *mcp.Server {
 	})
 	add(s, "value", "Gives the value of a variable.", func(_ context.Context, _ *mcp.CallToolRequest, in words) (*mcp.CallToolResult, error) {
 		return said("it is " + os.Getenv(in.Text)), nil
+	})
+	add(s, "traceparent", "Gives the span that it was sent.", func(_ context.Context, req *mcp.CallToolRequest, _ none) (*mcp.CallToolResult, error) {
+		return said(fmt.Sprint("span ", req.Params.GetMeta()["traceparent"])), nil
 	})
 	add(s, "change", "Describes echo in other words.", func(context.Context, *mcp.CallToolRequest, none) (*mcp.CallToolResult, error) {
 		describeAnew(s)
