@@ -40,10 +40,10 @@ type Invocation struct {
 	// run is part of, as W3C Trace Context writes it; "" for none.
 	Run         events.RunID
 	Traceparent string
-	Agent    events.AgentID
-	Dispatch events.DispatchID
-	Tool     string
-	Ref      events.CallRef
+	Agent       events.AgentID
+	Dispatch    events.DispatchID
+	Tool        string
+	Ref         events.CallRef
 	// Time is when the call was decided, by the clock of the run.
 	Time time.Time
 	// MaxResultChars is how much of the result's text the model is shown; 0 for no bound. What

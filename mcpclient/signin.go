@@ -49,7 +49,13 @@ type authorizer struct {
 	browse      Browse
 	client      *http.Client
 
-	mu   sync.Mutex // guards what follows
+	// asking is held while a request that was refused is looked into: a person is asked once,
+	// whatever number of requests are. It guards failed.
+	asking sync.Mutex
+	// failed is why a person did not sign in, who is not asked again for this connection.
+	failed error
+
+	mu   sync.Mutex // guards kept
 	kept *SignIn
 }
 
@@ -115,20 +121,25 @@ func (a *authorizer) another() bool {
 
 // Authorize implements [auth.OAuthHandler]: the server has refused a request.
 func (a *authorizer) Authorize(ctx context.Context, req *http.Request, refused *http.Response) error {
+	a.asking.Lock()
+	defer a.asking.Unlock()
 	a.mu.Lock()
-	another := a.another()
+	another := a.another() || a.kept != nil && req.Header.Get("Authorization") != "Bearer "+a.kept.Token.AccessToken
 	a.mu.Unlock()
 	lacks := strings.Contains(strings.Join(refused.Header.Values("WWW-Authenticate"), " "), "insufficient_scope")
 	switch {
 	case another || refused.StatusCode == http.StatusForbidden && !lacks:
 		return refused.Body.Close() // asked again, it says the same or better
-	case a.browse != nil:
+	case a.browse != nil && a.failed == nil:
 		if err := a.signIn(ctx, req, refused); err != nil {
-			return &signInError{fmt.Errorf("the sign-in failed: %w", err)}
+			a.failed = &signInError{fmt.Errorf("the sign-in failed: %w", err)}
 		}
-		return nil
+		return a.failed
 	}
 	_ = refused.Body.Close() // the reason is known
+	if a.failed != nil {
+		return a.failed
+	}
 	if lacks {
 		return &signInError{errors.New("it asks for more rights than its sign-in has" + signsIn)}
 	}

@@ -56,7 +56,9 @@ func TestSignIn(t *testing.T) {
 	came, _ := guarded.SignIns()
 	require.Zero(t, came, "nobody was there")
 
+	asked := 0
 	declined := mcpclient.New(mcpclient.Options{SignIns: kept, Browse: func(_, address string) error {
+		asked++
 		at, err := url.Parse(address)
 		require.NoError(t, err)
 		for _, state := range []string{"another", at.Query().Get("state")} {
@@ -68,6 +70,7 @@ func TestSignIn(t *testing.T) {
 	_, err = declined.List(t.Context(), "wiki", config)
 	declined.Close()
 	require.ErrorContains(t, err, "could not be connected: the sign-in failed: the sign-in was refused: access_denied")
+	require.Equal(t, 1, asked)
 
 	person := with(t, config, mcpclient.Options{SignIns: kept, Browse: visit})
 	require.Equal(t, "x", person.call("echo", `{"text":"x"}`).Text)

@@ -75,9 +75,10 @@ func (e *everything) http() (settings string, pid int) {
 	require.NoError(e.t, listener.Close())
 	server := exec.Command("npx", "-y", everythingPackage, "streamableHttp")
 	_, port, _ := strings.Cut(address, ":")
-	server.Env = append(os.Environ(), "PORT="+port, "HOME="+e.home)
+	server.Env = append(os.Environ(), "PORT="+port, "HOME="+e.home, "TMPDIR="+e.dir)
+	server.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	require.NoError(e.t, server.Start())
-	e.t.Cleanup(func() { _ = server.Wait() }) // its server was killed
+	e.t.Cleanup(func() { _, _ = syscall.Kill(-server.Process.Pid, syscall.SIGKILL), server.Wait() })
 	require.Eventually(e.t, func() bool {
 		conn, err := net.Dial("tcp", address)
 		return err == nil && conn.Close() == nil
@@ -103,8 +104,8 @@ func (e *everything) convene(args ...string) *exec.Cmd {
 		cmd.Args = append(cmd.Args, "--team", "team.yaml", "--model", "sim", "--base-url", e.model, "--approve", "all")
 	}
 	cmd.Dir = e.dir
-	// HOME is what a server inherits: it marks its processes.
-	cmd.Env = append(os.Environ(), "HOME="+e.home, "XDG_CONFIG_HOME="+e.dir, "CONVENE_STORE="+filepath.Join(e.dir, "runs.db"))
+	// TMPDIR is what a server inherits: it marks its processes.
+	cmd.Env = append(os.Environ(), "HOME="+e.home, "TMPDIR="+e.dir, "XDG_CONFIG_HOME="+e.dir, "CONVENE_STORE="+filepath.Join(e.dir, "runs.db"))
 	return cmd
 }
 
@@ -116,7 +117,7 @@ func (e *everything) left() []string {
 	var found []string
 	for _, entry := range entries {
 		environment, _ := os.ReadFile(filepath.Join(entry, "environ"))
-		if bytes.Contains(environment, []byte("HOME="+e.home+"\x00")) {
+		if bytes.Contains(environment, []byte("TMPDIR="+e.dir+"\x00")) {
 			command, _ := os.ReadFile(filepath.Join(entry, "cmdline"))
 			found = append(found, filepath.Base(entry)+" "+strings.ReplaceAll(string(command), "\x00", " "))
 		}
@@ -212,6 +213,7 @@ func (e *everything) rows(n int, errand string) (batch *exec.Cmd, out *bufio.Sca
 	pipe, err := batch.StdoutPipe()
 	require.NoError(e.t, err)
 	require.NoError(e.t, batch.Start())
+	e.t.Cleanup(func() { _ = batch.Process.Kill() }) // it has ended, unless the test failed
 	out = bufio.NewScanner(pipe)
 	out.Buffer(nil, 1<<22)
 	return batch, out
