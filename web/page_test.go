@@ -37,7 +37,9 @@ const entries = `document.querySelectorAll('#document .entry').length`
 func TestStartAndFollowARun(t *testing.T) {
 	t.Parallel()
 	log := events.NewMemory()
-	server := serve(t, web.Config{Log: log, Runs: newSimRuns(t, log, visible)})
+	// So slow that the page is loaded again in the middle of it on a machine that has much else to do.
+	slow := sim.Options{FirstToken: 500 * time.Millisecond, PerChunk: 80 * time.Millisecond, ChunkBytes: 24}
+	server := serve(t, web.Config{Log: log, Runs: newSimRuns(t, log, slow)})
 	b := browse(t)
 	// What a reader sees go by, for a test that may be slower than the run.
 	b.before(`window.seen = {};
