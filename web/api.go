@@ -26,7 +26,7 @@ func (s *Server) registerAPI(mux *http.ServeMux) {
 	config.Transformers = append(config.Transformers, explain)
 	api := humago.New(mux, config)
 	describeStreams(api.OpenAPI())
-	for _, register := range []func(huma.API){s.registerReading, s.registerSteering, s.registerThreads, s.registerMessages, s.registerBatches, s.registerBatchSteering} {
+	for _, register := range []func(huma.API){s.registerReading, s.registerArtifacts, s.registerSteering, s.registerThreads, s.registerMessages, s.registerBatches, s.registerBatchSteering} {
 		register(api)
 	}
 	s.describeAccess(api.OpenAPI())

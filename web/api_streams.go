@@ -31,6 +31,15 @@ func describeStreams(doc *huma.OpenAPI) {
 		Responses: answers("application/x-ndjson", "text/html"),
 	})
 	doc.AddOperation(&huma.Operation{
+		OperationID: "get-run-artifact", Method: http.MethodGet, Path: "/api/v1/runs/{run_id}/artifacts/{artifact_id}",
+		Summary: "The bytes of a file of the run's thread, or of the text that was read of it, or a range of them (Range)",
+		Parameters: []*huma.Param{
+			{Name: "run_id", In: "path", Required: true, Schema: text},
+			{Name: "artifact_id", In: "path", Required: true, Schema: text, Description: "The SHA-256 of the bytes: artifact or text of what list-run-artifacts gives."},
+		},
+		Responses: answers("application/octet-stream"),
+	})
+	doc.AddOperation(&huma.Operation{
 		OperationID: "stream-thread-events", Method: http.MethodGet, Path: "/api/v1/threads/{thread_id}/events",
 		Summary: "The events of a thread as they come, as server-sent events",
 		Parameters: []*huma.Param{

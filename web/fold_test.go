@@ -176,7 +176,7 @@ func canonicalRun(run *thread.Run) map[string]any {
 		"cost_usd": run.CostUSD, "input_tokens": run.Usage.InputTokens, "cached_input_tokens": run.Usage.CachedInputTokens,
 		"cache_write_input_tokens": run.Usage.CacheWriteInputTokens, "cache_write_1h_input_tokens": run.Usage.CacheWrite1hInputTokens,
 		"output_tokens": run.Usage.OutputTokens, "reasoning_tokens": run.Usage.ReasoningTokens,
-		"board": board, "document": run.Document.RenderClean(), "places": places, "entries": entries, "dispatches": dispatches,
+		"board": board, "document": run.Document.RenderClean(), "cited": run.Document.RenderCited(), "places": places, "entries": entries, "dispatches": dispatches,
 		"answer": answer, "failure": failure, "limits": limits, "driven_ms": run.Driven.Milliseconds(),
 		"cancel_requested": run.CancelRequested != nil, "cancelled": run.Cancelled, "outage": outageOf(run),
 	}
@@ -251,7 +251,7 @@ func TestPageAndGoFoldRareThingsAlike(t *testing.T) {
 		for _, span := range spans {
 			e.Merged = append(e.Merged, span.Entry)
 		}
-		e.Sources, e.Unsupported = []events.Citation{{Source: events.Source{Tool: "search"}, Quote: content + " é", Found: id%2 == 0}}, id%3 == 0
+		e.Sources, e.Unsupported = []events.Citation{{Source: events.Source{Tool: "search"}, Quote: content + " é_*1\n 2", Found: id%2 == 0}}, id%3 == 0
 		s.add(e)
 	}
 	write(1, "Straße  Eins", "Main", "Grüße 漢字 🎈.", nil)

@@ -20,6 +20,8 @@ func TestPassageIsOpenedInItsSource(t *testing.T) {
 	s.add(events.WorkflowStarted{Message: "When was Acme founded?", Team: "test", Agents: []events.AgentCard{
 		{ID: events.FacilitatorID, DisplayName: "Facilitator"}, {ID: "alpha", DisplayName: "Alpha"},
 	}})
+	// The text of the file is more than what the tool returned of it.
+	report := s.keep(events.ArtifactCreated{Name: "report.pdf", MediaType: "application/pdf", Pages: 2, Source: events.SourceFile}, "%PDF <b>", "First page.\fIn 2004 Acme\nmoved to <b>Bonn</b>, with a garden.")
 	start := events.CallRef{ModelCall: "f.1", CallID: "c1", Arguments: "{}"}
 	fetch := events.CallRef{ModelCall: "d1.1", CallID: "c2", Arguments: `{"url":"https://a.example/"}`}
 	write := events.CallRef{ModelCall: "d1.2", CallID: "c3", Arguments: "{}"}
@@ -38,6 +40,7 @@ func TestPassageIsOpenedInItsSource(t *testing.T) {
 			Sources: []events.Citation{
 				{Source: source, Quote: quote, Found: true, SHA256: "ab12", Call: &events.CallPlace{ModelCall: "d1.1"}},
 				{Source: events.Source{URL: "https://never.example/"}, Quote: "<script>boom()</script>"},
+				{Source: events.Source{Artifact: report.Artifact, Page: 2, Title: "report.pdf"}, Quote: "moved to <b>Bonn</b>", Found: true, Call: &events.CallPlace{ModelCall: "d1.1"}},
 			},
 		},
 		events.ToolCallDone{Agent: "alpha", Tool: "write_section", Result: "Written.", Phase: "complete", CallRef: write},
@@ -47,15 +50,23 @@ func TestPassageIsOpenedInItsSource(t *testing.T) {
 	server := serve(t, web.Config{Log: log})
 	b := browse(t)
 	b.open(server.url("/#/runs/" + string(s.run)))
-	b.wait(`document.querySelectorAll('.footnotes li').length === 2`)
+	b.wait(`document.querySelectorAll('.footnotes li').length === 3`)
 	require.Equal(t, "Acme is from 1998.", b.text(`[data-entry="1"] .s`))
 	require.Contains(t, b.text(".footnotes li:first-child summary"), "About <i>Acme</i>, https://a.example/")
-	require.Contains(t, b.text(".footnotes li:last-child"), "<script>boom()</script>")
-	require.Contains(t, b.text(".footnotes li:last-child"), "not found in the source")
+	require.Contains(t, b.text(".footnotes li:nth-child(2)"), "<script>boom()</script>")
+	require.Contains(t, b.text(".footnotes li:nth-child(2)"), "not found in the source")
 	b.click(".footnotes li:first-child summary")
 	b.wait(`document.querySelector('.footnotes mark')`)
 	require.Equal(t, "<img src=x onerror=boom()> FOUNDED\n  in 1998.", js[string](b, `document.querySelector('.footnotes mark').textContent`))
 	require.Equal(t, page, js[string](b, `document.querySelector('.footnotes .passage').textContent`))
 	require.Zero(t, js[int](b, `document.querySelectorAll('.footnotes img, .footnotes script, .footnotes i, .footnotes b').length`))
+
+	b.click(".footnotes li:nth-child(3) summary")
+	b.wait(`document.querySelector('.footnotes li:nth-child(3) mark')`)
+	require.Equal(t, "moved to <b>Bonn</b>", js[string](b, `document.querySelector('.footnotes li:nth-child(3) mark').textContent`))
+	require.Equal(t, "In 2004 Acme\nmoved to <b>Bonn</b>, with a garden.", js[string](b, `document.querySelector('.footnotes li:nth-child(3) .passage').textContent`), "of the file's bytes, its second page")
+	require.Equal(t, "Files 1", b.text(".files summary"))
+	require.Equal(t, "%PDF <b>", js[string](b, `fetch(document.querySelector('.files a').href).then((r) => r.text())`))
+	require.Contains(t, js[string](b, `document.querySelector('.files li').textContent`), "report.pdfapplication/pdf, 8 bytes, 2 pages")
 	b.clean()
 }

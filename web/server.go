@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -21,6 +22,8 @@ import (
 type Log interface {
 	events.Reader
 	events.Index
+	// OpenArtifact is that of [events.Artifacts].
+	OpenArtifact(ctx context.Context, key events.ThreadKey, id events.ArtifactID) (*io.SectionReader, error)
 }
 
 // Config is what a [Server] works with. Log and Address are required.
@@ -139,6 +142,7 @@ func (s *Server) routes() http.Handler {
 	s.registerAPI(mux)
 	registerPage(mux)
 	mux.HandleFunc("GET /api/v1/runs/{run_id}/export", s.serveExport)
+	mux.HandleFunc("GET /api/v1/runs/{run_id}/artifacts/{artifact_id}", s.serveArtifact)
 	mux.HandleFunc("/", s.unknown(mux))
 	return s.observe(mux, s.guard.protect(s, s.guard.checkPage, mux))
 }

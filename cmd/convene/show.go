@@ -19,9 +19,11 @@ import (
 
 // showFlags are those of `convene show`.
 type showFlags struct {
-	json, sources, events bool
-	call                  string
-	part                  partFlags
+	json, sources, events, artifacts, text bool
+
+	call, artifact, output string
+
+	part partFlags
 }
 
 func newShowCommand(a *app) *cobra.Command {
@@ -34,8 +36,11 @@ one; by default the newest run that is no row of a batch.
 
 --events lists what happened, with the event numbers that convene fork --at takes.
 --call shows one model call, by the id that --sources and --events give: the tools
-offered, what was sent, the reply, tokens, cost and attempts.`,
+offered, what was sent, the reply, tokens, cost and attempts.
+--artifacts lists the files that came with the request or that tools made; --artifact
+writes one of them out, by its name or id: its bytes, or with --text what was read of it.`,
 		Example: `  convene show --answer-only
+  convene show --artifact prices.csv -o prices.csv
   convene show 0198c0de --call f.5`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return a.show(c.Context(), args, f) },
@@ -45,16 +50,23 @@ offered, what was sent, the reply, tokens, cost and attempts.`,
 	flags.BoolVar(&f.sources, "sources", false, "show where each entry of the document comes from: entry ← agent ← task ← model call, and the passages that it rests on")
 	flags.BoolVar(&f.events, "events", false, "list what happened, with event numbers")
 	flags.StringVar(&f.call, "call", "", "show the model call with this id, such as f.5 or d2.1")
+	flags.BoolVar(&f.artifacts, "artifacts", false, "list the run's files: those that came with the request, and those of tools")
+	flags.StringVar(&f.artifact, "artifact", "", "write out the file with this name or id")
+	flags.BoolVar(&f.text, "text", false, "with --artifact: the text that was read of the file, such as of a PDF, not its bytes")
+	flags.StringVarP(&f.output, "output", "o", "", "with --artifact: write to this file instead of stdout")
 	f.part.register(c)
 	for _, view := range []string{"call", "answer-only", "document-only"} {
-		c.MarkFlagsMutuallyExclusive("sources", "events", view)
+		c.MarkFlagsMutuallyExclusive("sources", "events", "artifacts", "artifact", view)
 	}
-	c.MarkFlagsMutuallyExclusive("json", "sources", "events")
+	c.MarkFlagsMutuallyExclusive("json", "sources", "events", "artifacts", "artifact")
 	c.MarkFlagsMutuallyExclusive("call", "answer-only", "document-only")
 	return c
 }
 
 func (a *app) show(ctx context.Context, args []string, f showFlags) (err error) {
+	if err := f.check(); err != nil {
+		return usage(err)
+	}
 	log, err := a.storeToRead(ctx)
 	if err != nil {
 		return err
@@ -69,6 +81,10 @@ func (a *app) show(ctx context.Context, args []string, f showFlags) (err error) 
 		return a.showCall(ctx, log, summary, events.ModelCallID(f.call), f.json)
 	case f.events:
 		return a.showEvents(ctx, log, summary)
+	case f.artifacts:
+		return a.showArtifacts(ctx, log, summary)
+	case f.artifact != "":
+		return a.writeArtifact(ctx, log, summary, f.artifact, f.text, f.output)
 	}
 	run, err := loadRun(ctx, log, summary)
 	if err != nil {
@@ -88,6 +104,17 @@ func (a *app) show(ctx context.Context, args []string, f showFlags) (err error) 
 	}
 	run.RunSummary.Status = shownStatus(run.RunSummary.Status, view.Interrupted)
 	return a.printRun(run)
+}
+
+// check refuses flags that only --artifact has a use for.
+func (f *showFlags) check() error {
+	switch {
+	case f.artifact != "" && f.output != "":
+		return checkOutput(f.output)
+	case f.artifact == "" && (f.text || f.output != ""):
+		return errors.New("--text and --output are for --artifact NAME")
+	}
+	return nil
 }
 
 // showPart writes the answer or the document, which may be of a run under way.

@@ -2,6 +2,7 @@
 // write: the same JSON for the same state.
 
 import { Batch } from "./batch";
+import { cited } from "./cited";
 import type { Envelope } from "./events";
 import { Thread, type Run } from "./fold";
 import type { Handoffs } from "./handoff";
@@ -25,7 +26,7 @@ function runState(run: Run): unknown {
       id: task.id, text: task.text, assigned_to: task.assigned_to, finished: task.finished, auto: run.auto.has(task.id), declined: task.declined ?? "",
       replaced_by: run.replaced.get(task.id) ?? 0,
     })),
-    document: document.clean(),
+    document: document.clean(), cited: cited(document),
     places: document.places().map((place) => ({
       section: place.section, slot: place.slot, live: document.live(place).map((entry) => entry.id),
     })),

@@ -163,8 +163,8 @@ export class SharedDocument {
     return into;
   }
 
-  // clean is the document as Markdown.
-  clean(): string {
+  // clean is the document as Markdown. text gives that of an entry.
+  clean(text: (entry: Entry) => string = (entry) => entry.content): string {
     let out = "";
     let section: string | undefined;
     let slot: Place | undefined;
@@ -180,7 +180,7 @@ export class SharedDocument {
           const heading = this.layout.slotHeading(place);
           if (heading) out += "### " + heading + "\n\n";
         }
-        out += entry.content + "\n";
+        out += text(entry) + "\n";
       }
     }
     return out;
@@ -209,4 +209,11 @@ export function byteOffsets(text: string): (at: number) => number {
   const offsets = new Uint32Array(text.length + 1);
   for (let i = 0; i < text.length; i++) offsets[i + 1] = offsets[i] + unitBytes(text.charCodeAt(i));
   return (at) => offsets[at];
+}
+
+// unitAt gives for a position in bytes of a text that in UTF-16.
+export function unitAt(text: string, bytes: number): number {
+  let at = 0;
+  for (let passed = 0; at < text.length && passed < bytes; at++) passed += unitBytes(text.charCodeAt(at));
+  return at;
 }

@@ -3,7 +3,7 @@
 // every event.
 
 import type {
-  AgentFinished, AgentStarted, Envelope, FinalAnswer, LimitReached, ModelCalled, OutageBegan, RunSummary, Spent, Task, Usage, WorkflowFinished, WorkflowStarted,
+  ArtifactCreated,  AgentFinished, AgentStarted, Envelope, FinalAnswer, LimitReached, ModelCalled, OutageBegan, RunSummary, Spent, Task, Usage, WorkflowFinished, WorkflowStarted,
 } from "./events";
 import { closing, posted } from "./events";
 import { Handoffs } from "./handoff";
@@ -41,6 +41,8 @@ export class Run {
   byID = new Map<string, Dispatch>();
   calls = new Map<string, Call>();
   limits: LimitReached[] = [];
+  // files came with the run or into being in it.
+  files: ArtifactCreated[] = [];
   readonly names = new Map<string, string>();
   summary: RunSummary;
   answer?: FinalAnswer & { seq: number };
@@ -92,6 +94,7 @@ export class Run {
     copy.byID = new Map(copy.dispatches.map((d) => [d.id, d]));
     copy.calls = new Map(this.calls);
     copy.limits = this.limits.slice();
+    copy.files = this.files.slice();
     return copy;
   }
 
@@ -184,6 +187,9 @@ export class Run {
         summary.usage = addUsage(summary.usage, env.data.usage);
         summary.cost_usd = addCost(summary.cost_usd, env.data.cost_usd);
         this.calls.set(env.data.id, { seq: env.seq, time: env.time, agent: env.agent ?? "", dispatch: env.dispatch_id ?? "", data: env.data });
+        break;
+      case "artifact_created":
+        this.files.push(env.data);
         break;
       case "limit_reached":
         this.limits.push(env.data);

@@ -119,3 +119,9 @@ export function count(n: number): string {
 export function fileName(path: string): string {
   return path.split(/[/\\]/).filter(Boolean).pop() ?? path;
 }
+
+// size is that of a file, in the unit that reads best.
+export function size(bytes: number): string {
+  if (bytes < 1000) return `${bytes} bytes`;
+  return bytes < 1_000_000 ? `${(bytes / 1e3).toFixed(1)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
+}

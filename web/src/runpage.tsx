@@ -10,6 +10,7 @@ import { tick } from "./clock";
 import { Costs } from "./callpane";
 import { Document } from "./documentpane";
 import type { ForkOrigin } from "./events";
+import { Files } from "./files";
 import type { Run } from "./fold";
 import { heldStatus, over, parked } from "./states";
 import { duration, exact, line, plural, status, tokens, uncached } from "./format";
@@ -202,6 +203,7 @@ function Actions({ view, run, file }: { view: RunView; run: Run; file: boolean }
           <a href={runLink(run.id)} onClick={(e) => { e.preventDefault(); void navigator.clipboard?.writeText(location.href); }}>Copy a link to this moment</a>
         </div>
       </details>
+      <Files run={run} />
       {form === "fork" && <ForkForm view={view} />}
       {form === "cancel" && <CancelForm run={run.id} />}
       {refused.value?.run === run.id && <p class="trouble" role="alert">{refused.value.why}</p>}

@@ -1,6 +1,7 @@
 // The answer and the document as Markdown, to be copied or kept.
 
 import { signal } from "@preact/signals";
+import { cited } from "./cited";
 import type { Run } from "./fold";
 import { plural } from "./format";
 import { copied } from "./markdownparts";
@@ -11,7 +12,7 @@ const said = signal("");
 export function Takeaway({ run }: { run: Run }) {
   const texts = [
     { name: "answer", text: () => run.answer?.content ?? "", there: run.answer !== undefined },
-    { name: "document", text: () => run.document.clean(), there: run.document.version > 0 },
+    { name: "document", text: () => cited(run.document), there: run.document.version > 0 },
   ].filter(({ there }) => there);
   if (texts.length === 0) return null;
   const copy = async (name: string, text: string) => {

@@ -4,21 +4,21 @@ var fold = (() => {
   var __getOwnPropDesc = Object.getOwnPropertyDescriptor;
   var __getOwnPropNames = Object.getOwnPropertyNames;
   var __hasOwnProp = Object.prototype.hasOwnProperty;
-  var __defNormalProp = (obj, key, value) => key in obj ? __defProp(obj, key, { enumerable: true, configurable: true, writable: true, value }) : obj[key] = value;
+  var __defNormalProp = (obj, key2, value) => key2 in obj ? __defProp(obj, key2, { enumerable: true, configurable: true, writable: true, value }) : obj[key2] = value;
   var __export = (target, all) => {
     for (var name in all)
       __defProp(target, name, { get: all[name], enumerable: true });
   };
   var __copyProps = (to, from, except, desc) => {
     if (from && typeof from === "object" || typeof from === "function") {
-      for (let key of __getOwnPropNames(from))
-        if (!__hasOwnProp.call(to, key) && key !== except)
-          __defProp(to, key, { get: () => from[key], enumerable: !(desc = __getOwnPropDesc(from, key)) || desc.enumerable });
+      for (let key2 of __getOwnPropNames(from))
+        if (!__hasOwnProp.call(to, key2) && key2 !== except)
+          __defProp(to, key2, { get: () => from[key2], enumerable: !(desc = __getOwnPropDesc(from, key2)) || desc.enumerable });
     }
     return to;
   };
   var __toCommonJS = (mod) => __copyProps(__defProp({}, "__esModule", { value: true }), mod);
-  var __publicField = (obj, key, value) => __defNormalProp(obj, typeof key !== "symbol" ? key + "" : key, value);
+  var __publicField = (obj, key2, value) => __defNormalProp(obj, typeof key2 !== "symbol" ? key2 + "" : key2, value);
 
   // ../../web/src/canonical.ts
   var canonical_exports = {};
@@ -154,6 +154,223 @@ var fold = (() => {
       });
     }
   };
+
+  // ../../web/src/document.ts
+  var SharedDocument = class _SharedDocument {
+    constructor(layout) {
+      __publicField(this, "layout", layout);
+      __publicField(this, "entries", []);
+      __publicField(this, "slots", /* @__PURE__ */ new Map());
+      __publicField(this, "firstUse", []);
+      __publicField(this, "spelling", /* @__PURE__ */ new Map());
+    }
+    get version() {
+      return this.entries.length;
+    }
+    // clone gives a document of its own in the same state.
+    clone() {
+      const copy = new _SharedDocument(this.layout);
+      for (const entry of this.entries) copy.entries.push({ ...entry });
+      for (const [key2, slot] of this.slots) copy.slots.set(key2, { place: slot.place, live: slot.live.slice() });
+      for (const place of this.firstUse) copy.firstUse.push(place);
+      for (const [key2, spelling] of this.spelling) copy.spelling.set(key2, spelling);
+      return copy;
+    }
+    apply(seq, time, e) {
+      const next = this.entries.length + 1;
+      if (e.version !== next || e.entry_id !== next) {
+        throw new Error(`entry ${e.entry_id} where entry ${next} is next`);
+      }
+      const slot = this.slot({ section: e.section, slot: e.slot });
+      const entry = {
+        ...slot.place,
+        id: next,
+        seq,
+        time,
+        author: e.author,
+        content: e.content,
+        change: e.change_description,
+        tasks: e.task_ids ?? [],
+        modelCall: e.model_call_id ?? "",
+        replaced: e.replaced ?? [],
+        merged: e.merged ?? [],
+        spans: e.spans ?? [],
+        sources: e.sources ?? [],
+        unsupported: e.unsupported ?? false,
+        replacedBy: 0
+      };
+      for (const id of entry.replaced) {
+        const old = this.entries[id - 1];
+        if (!old || old.replacedBy) throw new Error(`entry ${id} cannot be replaced`);
+        old.replacedBy = next;
+      }
+      if (entry.replaced.length > 0) {
+        slot.live = slot.live.filter((id) => this.entries[id - 1].replacedBy === 0);
+      }
+      this.entries.push(entry);
+      slot.live.push(next);
+    }
+    slot(place) {
+      const key2 = this.layout.key(place);
+      let slot = this.slots.get(key2);
+      if (!slot) {
+        const section = this.layout.sectionKey(place.section);
+        if (!this.spelling.has(section)) this.spelling.set(section, place.section);
+        slot = { place: { section: this.spelling.get(section), slot: place.slot }, live: [] };
+        this.slots.set(key2, slot);
+        this.firstUse.push(slot.place);
+      }
+      return slot;
+    }
+    // places are the slots that hold text, and those where text is to come, in the layout's
+    // order.
+    places(coming = []) {
+      const fresh = new Map(coming.map((place) => [this.layout.key(place), { section: place.section, slot: place.slot }]));
+      for (const key2 of this.slots.keys()) fresh.delete(key2);
+      return this.layout.order([...this.firstUse, ...fresh.values()]);
+    }
+    // live are the entries of a slot that nothing replaced.
+    live(place) {
+      return (this.slots.get(this.layout.key(place))?.live ?? []).map((id) => this.entries[id - 1]);
+    }
+    all(place) {
+      const key2 = this.layout.key(place);
+      return this.entries.filter((entry) => this.layout.key(entry) === key2);
+    }
+    // trace gives the sources of every byte of an entry's text.
+    trace(id) {
+      const segments = [];
+      this.traceInto(segments, id, 0);
+      return segments;
+    }
+    traceInto(segments, id, base) {
+      const entry = this.entries[id - 1];
+      const own = [id, ...entry.replaced];
+      let at = 0;
+      for (const span of entry.spans) {
+        if (span.start > at) segments.push({ start: base + at, end: base + span.start, entries: own });
+        this.traceInto(segments, span.entry_id, base + span.start);
+        at = span.end;
+      }
+      const length = byteLength(entry.content);
+      if (at < length) segments.push({ start: base + at, end: base + length, entries: own });
+    }
+    // footnotes are the passages that an entry rests on, in the order of its text.
+    footnotes(id, base = 0) {
+      const entry = this.entries[id - 1];
+      const end = base + byteLength(entry.content);
+      return [
+        ...entry.spans.flatMap((span) => this.footnotes(span.entry_id, base + span.start)),
+        ...entry.replaced.filter((old) => !entry.merged.includes(old)).flatMap((old) => this.footnotes(old).map((note) => ({ ...note, end }))),
+        ...entry.sources.map((cited2) => ({ cited: cited2, entry: id, end }))
+      ];
+    }
+    // unsupported are the entries without a source among those that an entry stands for.
+    unsupported(id) {
+      const entry = this.entries[id - 1];
+      return [...entry.replaced.flatMap((old) => this.unsupported(old)), ...entry.unsupported ? [id] : []];
+    }
+    // leaves are the entries that specialists wrote and that an entry stands for.
+    leaves(id, into = []) {
+      const entry = this.entries[id - 1];
+      for (const old of entry.replaced) this.leaves(old, into);
+      if (entry.replaced.length === 0 && !into.includes(id)) into.push(id);
+      return into;
+    }
+    // clean is the document as Markdown. text gives that of an entry.
+    clean(text = (entry) => entry.content) {
+      let out = "";
+      let section;
+      let slot;
+      for (const place of this.places()) {
+        for (const entry of this.live(place)) {
+          if (out) out += "\n";
+          if (entry.section !== section) {
+            section = entry.section;
+            out += "## " + this.layout.sectionTitle(section) + "\n\n";
+          }
+          if (!slot || slot.section !== entry.section || slot.slot !== entry.slot) {
+            slot = place;
+            const heading = this.layout.slotHeading(place);
+            if (heading) out += "### " + heading + "\n\n";
+          }
+          out += text(entry) + "\n";
+        }
+      }
+      return out;
+    }
+  };
+  function byteLength(text) {
+    let bytes = 0;
+    for (let i = 0; i < text.length; i++) {
+      bytes += unitBytes(text.charCodeAt(i));
+    }
+    return bytes;
+  }
+  function unitBytes(unit) {
+    if (unit < 128) return 1;
+    if (unit < 2048 || unit >= 55296 && unit <= 57343) return 2;
+    return 3;
+  }
+  function unitAt(text, bytes) {
+    let at = 0;
+    for (let passed = 0; at < text.length && passed < bytes; at++) passed += unitBytes(text.charCodeAt(at));
+    return at;
+  }
+
+  // ../../web/src/cited.ts
+  function cited(document) {
+    const numbers = /* @__PURE__ */ new Map();
+    const list2 = [];
+    for (const entry of document.places().flatMap((place) => document.live(place))) {
+      for (const { cited: c } of document.footnotes(entry.id)) {
+        if (numbers.has(key(c))) continue;
+        numbers.set(key(c), list2.length + 1);
+        list2.push(`${list2.length + 1}. ${escaped(noteText(c))}
+`);
+      }
+    }
+    const text = document.clean((entry) => numbered(document, entry, numbers));
+    return list2.length === 0 ? text : `${text}
+## Sources
+
+${list2.join("")}`;
+  }
+  function key(c) {
+    return JSON.stringify([c.url, c.file, c.artifact, c.tool, c.page, c.title, c.quote, c.found]);
+  }
+  function numbered(document, entry, numbers) {
+    const marks = /* @__PURE__ */ new Map();
+    for (const note of document.footnotes(entry.id)) {
+      marks.set(note.end, (marks.get(note.end) ?? /* @__PURE__ */ new Set()).add(numbers.get(key(note.cited))));
+    }
+    let out = "";
+    let at = 0;
+    for (const [bytes, of] of marks) {
+      const end = unitAt(entry.content, bytes);
+      out += entry.content.slice(at, end) + gap(entry.content.slice(0, end)) + [...of].map((n) => `\\[${n}\\]`).join("");
+      at = end;
+    }
+    out += entry.content.slice(at);
+    return document.unsupported(entry.id).length > 0 ? out + gap(entry.content) + "\\[unsupported\\]" : out;
+  }
+  function gap(text) {
+    return /^(```|~~~|\|)/.test(text.slice(text.lastIndexOf("\n") + 1).trim()) ? "\n\n" : " ";
+  }
+  function noteText(c) {
+    return `${oneLine(sourceName(c))}: “${oneLine(c.quote)}”${c.found ? "" : " (not found in the source)"}`;
+  }
+  function sourceName(c) {
+    const name = (c.url ?? "") + (c.file ?? "") || (c.artifact ? "artifact " + c.artifact.slice(0, 12) : "") || (c.tool ? "tool " + c.tool : "no source");
+    return (c.title ? c.title + ", " : "") + name + (c.page ? `, page ${c.page}` : "");
+  }
+  var blanks = /[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/;
+  function oneLine(text) {
+    return text.split(blanks).filter(Boolean).join(" ");
+  }
+  function escaped(text) {
+    return text.replace(/[\\`*_[\]<>#|~&!$^]/g, "\\$&");
+  }
 
   // ../../web/src/events.ts
   var postedKinds = /* @__PURE__ */ new Set(["cancel_requested", "handoff_exit_requested", "permission_denied", "user_message"]);
@@ -400,164 +617,6 @@ var fold = (() => {
     }
   };
 
-  // ../../web/src/document.ts
-  var SharedDocument = class _SharedDocument {
-    constructor(layout) {
-      __publicField(this, "layout", layout);
-      __publicField(this, "entries", []);
-      __publicField(this, "slots", /* @__PURE__ */ new Map());
-      __publicField(this, "firstUse", []);
-      __publicField(this, "spelling", /* @__PURE__ */ new Map());
-    }
-    get version() {
-      return this.entries.length;
-    }
-    // clone gives a document of its own in the same state.
-    clone() {
-      const copy = new _SharedDocument(this.layout);
-      for (const entry of this.entries) copy.entries.push({ ...entry });
-      for (const [key, slot] of this.slots) copy.slots.set(key, { place: slot.place, live: slot.live.slice() });
-      for (const place of this.firstUse) copy.firstUse.push(place);
-      for (const [key, spelling] of this.spelling) copy.spelling.set(key, spelling);
-      return copy;
-    }
-    apply(seq, time, e) {
-      const next = this.entries.length + 1;
-      if (e.version !== next || e.entry_id !== next) {
-        throw new Error(`entry ${e.entry_id} where entry ${next} is next`);
-      }
-      const slot = this.slot({ section: e.section, slot: e.slot });
-      const entry = {
-        ...slot.place,
-        id: next,
-        seq,
-        time,
-        author: e.author,
-        content: e.content,
-        change: e.change_description,
-        tasks: e.task_ids ?? [],
-        modelCall: e.model_call_id ?? "",
-        replaced: e.replaced ?? [],
-        merged: e.merged ?? [],
-        spans: e.spans ?? [],
-        sources: e.sources ?? [],
-        unsupported: e.unsupported ?? false,
-        replacedBy: 0
-      };
-      for (const id of entry.replaced) {
-        const old = this.entries[id - 1];
-        if (!old || old.replacedBy) throw new Error(`entry ${id} cannot be replaced`);
-        old.replacedBy = next;
-      }
-      if (entry.replaced.length > 0) {
-        slot.live = slot.live.filter((id) => this.entries[id - 1].replacedBy === 0);
-      }
-      this.entries.push(entry);
-      slot.live.push(next);
-    }
-    slot(place) {
-      const key = this.layout.key(place);
-      let slot = this.slots.get(key);
-      if (!slot) {
-        const section = this.layout.sectionKey(place.section);
-        if (!this.spelling.has(section)) this.spelling.set(section, place.section);
-        slot = { place: { section: this.spelling.get(section), slot: place.slot }, live: [] };
-        this.slots.set(key, slot);
-        this.firstUse.push(slot.place);
-      }
-      return slot;
-    }
-    // places are the slots that hold text, and those where text is to come, in the layout's
-    // order.
-    places(coming = []) {
-      const fresh = new Map(coming.map((place) => [this.layout.key(place), { section: place.section, slot: place.slot }]));
-      for (const key of this.slots.keys()) fresh.delete(key);
-      return this.layout.order([...this.firstUse, ...fresh.values()]);
-    }
-    // live are the entries of a slot that nothing replaced.
-    live(place) {
-      return (this.slots.get(this.layout.key(place))?.live ?? []).map((id) => this.entries[id - 1]);
-    }
-    all(place) {
-      const key = this.layout.key(place);
-      return this.entries.filter((entry) => this.layout.key(entry) === key);
-    }
-    // trace gives the sources of every byte of an entry's text.
-    trace(id) {
-      const segments = [];
-      this.traceInto(segments, id, 0);
-      return segments;
-    }
-    traceInto(segments, id, base) {
-      const entry = this.entries[id - 1];
-      const own = [id, ...entry.replaced];
-      let at = 0;
-      for (const span of entry.spans) {
-        if (span.start > at) segments.push({ start: base + at, end: base + span.start, entries: own });
-        this.traceInto(segments, span.entry_id, base + span.start);
-        at = span.end;
-      }
-      const length = byteLength(entry.content);
-      if (at < length) segments.push({ start: base + at, end: base + length, entries: own });
-    }
-    // footnotes are the passages that an entry rests on, in the order of its text.
-    footnotes(id, base = 0) {
-      const entry = this.entries[id - 1];
-      const end = base + byteLength(entry.content);
-      return [
-        ...entry.spans.flatMap((span) => this.footnotes(span.entry_id, base + span.start)),
-        ...entry.replaced.filter((old) => !entry.merged.includes(old)).flatMap((old) => this.footnotes(old).map((note) => ({ ...note, end }))),
-        ...entry.sources.map((cited) => ({ cited, entry: id, end }))
-      ];
-    }
-    // unsupported are the entries without a source among those that an entry stands for.
-    unsupported(id) {
-      const entry = this.entries[id - 1];
-      return [...entry.replaced.flatMap((old) => this.unsupported(old)), ...entry.unsupported ? [id] : []];
-    }
-    // leaves are the entries that specialists wrote and that an entry stands for.
-    leaves(id, into = []) {
-      const entry = this.entries[id - 1];
-      for (const old of entry.replaced) this.leaves(old, into);
-      if (entry.replaced.length === 0 && !into.includes(id)) into.push(id);
-      return into;
-    }
-    // clean is the document as Markdown.
-    clean() {
-      let out = "";
-      let section;
-      let slot;
-      for (const place of this.places()) {
-        for (const entry of this.live(place)) {
-          if (out) out += "\n";
-          if (entry.section !== section) {
-            section = entry.section;
-            out += "## " + this.layout.sectionTitle(section) + "\n\n";
-          }
-          if (!slot || slot.section !== entry.section || slot.slot !== entry.slot) {
-            slot = place;
-            const heading = this.layout.slotHeading(place);
-            if (heading) out += "### " + heading + "\n\n";
-          }
-          out += entry.content + "\n";
-        }
-      }
-      return out;
-    }
-  };
-  function byteLength(text) {
-    let bytes = 0;
-    for (let i = 0; i < text.length; i++) {
-      bytes += unitBytes(text.charCodeAt(i));
-    }
-    return bytes;
-  }
-  function unitBytes(unit) {
-    if (unit < 128) return 1;
-    if (unit < 2048 || unit >= 55296 && unit <= 57343) return 2;
-    return 3;
-  }
-
   // ../../web/src/layout.ts
   var travelSlots = ["general", "morning", "afternoon", "evening", "night"];
   var defaultSlot = "main";
@@ -702,6 +761,8 @@ var fold = (() => {
       __publicField(this, "byID", /* @__PURE__ */ new Map());
       __publicField(this, "calls", /* @__PURE__ */ new Map());
       __publicField(this, "limits", []);
+      // files came with the run or into being in it.
+      __publicField(this, "files", []);
       __publicField(this, "names", /* @__PURE__ */ new Map());
       __publicField(this, "summary");
       __publicField(this, "answer");
@@ -763,6 +824,7 @@ var fold = (() => {
       copy.byID = new Map(copy.dispatches.map((d) => [d.id, d]));
       copy.calls = new Map(this.calls);
       copy.limits = this.limits.slice();
+      copy.files = this.files.slice();
       return copy;
     }
     // writer is the run that wrote an entry: this one, or one that it goes back to. Ids of
@@ -849,6 +911,9 @@ var fold = (() => {
           summary.usage = addUsage(summary.usage, env.data.usage);
           summary.cost_usd = addCost(summary.cost_usd, env.data.cost_usd);
           this.calls.set(env.data.id, { seq: env.seq, time: env.time, agent: env.agent ?? "", dispatch: env.dispatch_id ?? "", data: env.data });
+          break;
+        case "artifact_created":
+          this.files.push(env.data);
           break;
         case "limit_reached":
           this.limits.push(env.data);
@@ -988,10 +1053,10 @@ var fold = (() => {
       let at = 0;
       let previous = start;
       const idle = (until) => {
-        const gap = until - previous;
-        if (gap <= 0) return;
-        at += Math.min(gap, longest);
-        this.points.push({ time: until, at, idle: gap > longest });
+        const gap2 = until - previous;
+        if (gap2 <= 0) return;
+        at += Math.min(gap2, longest);
+        this.points.push({ time: until, at, idle: gap2 > longest });
       };
       for (const [a, b] of busy) {
         const from = Math.max(a, start);
@@ -1104,7 +1169,7 @@ var fold = (() => {
           if (this.facilitator && this.dispatches.size === 0) this.cutOff(this.lane(this.facilitator), at, env.seq);
           break;
         case "workflow_finished":
-          for (const key of [...this.open.keys()]) this.close(key, at);
+          for (const key2 of [...this.open.keys()]) this.close(key2, at);
           break;
       }
     }
@@ -1157,24 +1222,24 @@ var fold = (() => {
         this.mark(lane.agent, failed, seq, label);
       });
     }
-    begin(key, agent, work2, start, seq, label) {
+    begin(key2, agent, work2, start, seq, label) {
       const stretch = { work: work2, start, end: 0, seq, label };
       this.lane(agent).stretches.push(stretch);
-      this.open.set(key, stretch);
+      this.open.set(key2, stretch);
     }
-    moveStart(key, start) {
-      const stretch = this.open.get(key);
+    moveStart(key2, start) {
+      const stretch = this.open.get(key2);
       if (stretch) stretch.start = Math.max(stretch.start, start);
     }
     mark(agent, at, seq, label) {
       this.lane(agent).stretches.push({ work: "refused", start: at, end: at, seq, label });
     }
-    close(key, at) {
-      const stretch = this.open.get(key);
+    close(key2, at) {
+      const stretch = this.open.get(key2);
       if (!stretch) return;
       stretch.end = at;
       if (stretch.work === "tool") this.occupy(stretch.start, at);
-      this.open.delete(key);
+      this.open.delete(key2);
     }
     lane(agent) {
       let lane = this.byAgent.get(agent);
@@ -1198,10 +1263,10 @@ var fold = (() => {
     // scale maps times to a length from 0 to 1, up to a time that may lie ahead. Where
     // somebody is at work now, the time since the last event is no idle time.
     scale(until, working) {
-      const key = [this.changes, this.start, this.end, until, working].join();
-      if (this.scaled?.key !== key) {
+      const key2 = [this.changes, this.start, this.end, until, working].join();
+      if (this.scaled?.key !== key2) {
         const last = Math.max(until, this.end);
-        this.scaled = { key, scale: new Scale(this.start, last, working ? [...this.busy, [this.end, last]] : this.busy) };
+        this.scaled = { key: key2, scale: new Scale(this.start, last, working ? [...this.busy, [this.end, last]] : this.busy) };
       }
       return this.scaled.scale;
     }
@@ -1468,6 +1533,7 @@ var fold = (() => {
         replaced_by: run.replaced.get(task.id) ?? 0
       })),
       document: document.clean(),
+      cited: cited(document),
       places: document.places().map((place) => ({
         section: place.section,
         slot: place.slot,
