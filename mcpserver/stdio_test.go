@@ -36,6 +36,19 @@ func (h *host) onPipes(t *testing.T, version string, options *mcp.ClientOptions)
 	}
 }
 
+// connect gives what a server reads and writes, and the client at the other ends.
+func connect() (in io.Reader, out io.Writer, client func() *mcp.ClientSession) {
+	in, toServer := io.Pipe()
+	fromServer, out := io.Pipe()
+	return in, out, func() *mcp.ClientSession {
+		session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(context.Background(), &mcp.IOTransport{Reader: fromServer, Writer: toServer}, nil)
+		if err != nil {
+			panic(err)
+		}
+		return session
+	}
+}
+
 // A caller hears of a run in which nothing happens, often enough not to give it up; what
 // it cancels ends.
 func TestHeartbeat(t *testing.T) {
