@@ -106,10 +106,7 @@ const instructions = "Teams of specialists work on a request together and answer
 // whoever drives them parks them.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	err := s.mcp.Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(in), Writer: noClose{out}})
-	switch {
-	case ctx.Err() != nil:
-		return nil // as it was told to
-	case err != nil:
+	if err != nil && !errors.Is(err, ctx.Err()) {
 		return fmt.Errorf("the connection with the client broke: %w", err)
 	}
 	return nil
