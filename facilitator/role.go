@@ -56,9 +56,9 @@ func (r *Role) Over(run *thread.Run) bool {
 	return run.Status.Over() || run.FinalAnswer != nil || run.Floor() != thread.Facilitator
 }
 
-// Opening is the user's request.
-func (r *Role) Opening(*thread.Run) []events.Message {
-	return []events.Message{{Role: events.RoleUser, Content: r.message}}
+// Opening is the user's request, with the images that came with it.
+func (r *Role) Opening(run *thread.Run) []events.Message {
+	return []events.Message{{Role: events.RoleUser, Content: r.message, Parts: run.Images}}
 }
 
 // Prepare nudges, wraps up at a bound, and ends the run when wrapping up brought

@@ -2,11 +2,14 @@ package runner_test
 
 import (
 	"context"
+	"encoding/base64"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -163,4 +166,43 @@ func TestFilesOfARequest(t *testing.T) {
 	require.ErrorAs(t, err, &input)
 	_, err = r.Send(t.Context(), runner.Job{Request: "Read it", Team: pair(), Files: []agent.File{menu}})
 	require.ErrorAs(t, err, &input)
+}
+
+// The images that come with a request are shown to every agent, in each of its requests and
+// byte for byte the same after a resume; the log has their names alone.
+func TestImagesOfARequest(t *testing.T) {
+	log := events.NewMemory()
+	png, text := []byte("\x89PNG\r\n\x1a\nthe photo"), []byte("notes")
+	files := []agent.File{
+		{Name: "photo.png", MediaType: "image/png", Data: png}, {Name: "notes.txt", Data: text}, {Name: "drawing.svg", MediaType: "image/svg+xml", Data: []byte("<svg>")},
+		{Name: "huge.png", MediaType: "image/png", Data: append([]byte("\x89PNG\r\n\x1a\n"), make([]byte, 4<<20)...)},
+	}
+	first := llmtest.Script(t, llmtest.Agent(boss, llmtest.Calls("", create("alpha")), llmtest.Says("late").After(time.Hour)))
+	run, err := newWith(t, runner.Config{Log: log, Models: oneClient{first}}).Start(t.Context(), runner.Job{Request: "What is on it?", Team: pair(), Files: files})
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return len(first.Requests(boss)) == 2 }, time.Minute, time.Millisecond)
+	run.Halt()
+	_, err = run.Wait()
+	require.NoError(t, err)
+
+	then := llmtest.Script(t, llmtest.Agent(boss, llmtest.Calls("", dispatch("alpha", 1)), llmtest.Says("Done")),
+		llmtest.Agent(alpha, llmtest.Calls("", write("s", "A"), complete(1)), llmtest.Says("Written")))
+	run, err = newWith(t, runner.Config{Log: log, Models: oneClient{then}}).Resume(t.Context(), events.LocalTenant, run.ID(), runner.Terms{})
+	require.NoError(t, err)
+	p := ended(t, log, run)
+	p.completed(t)
+	requests := slices.Concat(first.Requests(boss), then.Requests(boss), then.Requests(alpha))
+	require.Len(t, requests, 6)
+	for _, req := range requests {
+		opening := req.Messages[1]
+		require.Equal(t, events.RoleUser, opening.Role)
+		require.Len(t, opening.Parts, 1)
+		require.Equal(t, events.PartImage, opening.Parts[0].Type)
+		require.Equal(t, png, opening.Parts[0].Bytes)
+	}
+	for _, env := range p.envs {
+		body, err := events.Encode(env)
+		require.NoError(t, err)
+		require.NotContains(t, string(body), base64.StdEncoding.EncodeToString(png))
+	}
 }

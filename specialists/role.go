@@ -26,7 +26,7 @@ func (r *role) dispatch(run *thread.Run) *thread.Dispatch { return run.Dispatch(
 func (r *role) Over(run *thread.Run) bool { return r.dispatch(run).Finish != nil }
 
 // Opening injects the tasks: their texts too, so that no turn is spent on reading
-// them.
+// them, and the images that came with the request.
 func (r *role) Opening(run *thread.Run) []events.Message {
 	start := r.dispatch(run).Start
 	if start.Tool == events.SuperviseTool {
@@ -34,7 +34,7 @@ func (r *role) Opening(run *thread.Run) []events.Message {
 	}
 	if start.Asked {
 		return []events.Message{{Role: events.RoleUser, Content: quote.After(asker(run, start)+" asks you:", start.Message) +
-			"\n\nAnswer in text. You have no tasks for this, and nothing is written into the document."}}
+			"\n\nAnswer in text. You have no tasks for this, and nothing is written into the document.", Parts: run.Images}}
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "Your tasks: %s\n\n", taskList(start.TaskIDs))
@@ -46,7 +46,7 @@ func (r *role) Opening(run *thread.Run) []events.Message {
 	if start.Message != "" {
 		b.WriteString("\n" + quote.After("The facilitator says:", start.Message) + "\n")
 	}
-	return []events.Message{{Role: events.RoleUser, Content: b.String()}}
+	return []events.Message{{Role: events.RoleUser, Content: b.String(), Parts: run.Images}}
 }
 
 // asker is who asks a specialist: the facilitator, or one that has the conversation.

@@ -67,6 +67,8 @@ type Run struct {
 	RolledBack *events.TransitionRolledBack
 	// ArtifactBytes is the size of the files that came with the run or into being in it.
 	ArtifactBytes int64
+	// Images are those that came with the run's request and that models can be shown, in order.
+	Images []events.Part
 	// Denied are the permissions that were missing, in order.
 	Denied []events.PermissionDenied
 
@@ -248,6 +250,7 @@ func (r *Run) apply(env events.Envelope) error {
 	case events.ArtifactCreated:
 		r.ArtifactBytes += e.SizeBytes
 		r.thread.Artifacts = append(r.thread.Artifacts, e)
+		r.show(e)
 	case events.Warning:
 		r.warn(e)
 	case events.FacilitatorMessage:

@@ -23,9 +23,6 @@ const (
 	maxPartWords = 200
 )
 
-// imageTypes are the images that models take.
-var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
-
 // partsOf gives a result in parts as the log has it, and the text that stands for it
 // where only text is read. No parts mean that the text is all of it. Its texts may have
 // max_tool_result_chars together.
@@ -87,8 +84,8 @@ func carried(p events.Part, room int) events.Part {
 			p.MediaType = is
 		}
 		switch {
-		case !slices.Contains(imageTypes, p.MediaType):
-			return leftOut(p, "models take "+strings.Join(imageTypes, ", "))
+		case !slices.Contains(thread.ImageTypes, p.MediaType):
+			return leftOut(p, "models take "+strings.Join(thread.ImageTypes, ", "))
 		case is != p.MediaType:
 			return leftOut(p, "its bytes are "+is)
 		case len(p.Bytes) > room:

@@ -36,3 +36,30 @@ func TestResultsInParts(t *testing.T) {
 	require.NoError(t, wiretest.Collect(t, e, req).Err)
 	require.Equal(t, "the text of it", gjson.Get(e.bodies[2], "messages.2.content.0.content").Str)
 }
+
+// Images of a user's message go out behind its text; a model that takes none is sent the text.
+func TestMessageWithImages(t *testing.T) {
+	e := serve(t, func(body string) (int, []byte) {
+		if strings.Contains(body, `"image"`) && strings.Contains(body, `"model":"blind"`) {
+			return 400, []byte(`{"type":"error","error":{"type":"invalid_request_error","message":"messages.0.content.1: image blocks are not supported by this model"}}`)
+		}
+		return ok(body)
+	})
+	req := ask("look")
+	user := &req.Messages[len(req.Messages)-1]
+	user.Parts = []events.Part{
+		{Type: events.PartImage, MediaType: "image/png", Bytes: []byte("png"), SizeBytes: 3}, {Type: events.PartText, Text: "[image, b.png: left out]"},
+	}
+	require.NoError(t, wiretest.Collect(t, e, req).Err)
+	require.True(t, gjson.Valid(e.bodies[0]), e.bodies[0])
+	content := gjson.Get(e.bodies[0], "messages.0.content").Array()
+	require.Len(t, content, 3)
+	require.Equal(t, "look", content[0].Get("text").Str)
+	require.JSONEq(t, `{"type":"image","source":{"type":"base64","media_type":"image/png","data":"cG5n"}}`, content[1].Raw)
+	require.JSONEq(t, `{"type":"text","text":"[image, b.png: left out]","cache_control":{"type":"ephemeral"}}`, content[2].Raw)
+
+	req.Model = "blind"
+	require.NoError(t, wiretest.Collect(t, e, req).Err)
+	require.Len(t, e.bodies, 3)
+	require.Equal(t, int64(1), gjson.Get(e.bodies[2], "messages.0.content.#").Int())
+}

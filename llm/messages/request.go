@@ -147,10 +147,17 @@ func (w *writer) tools() {
 	}
 }
 
-// Say writes a message of the user, behind the results that open its message.
+// Say writes a message of the user, behind the results that open its message, with the images
+// behind its text.
 func (w *writer) Say(m *events.Message) {
 	if strings.TrimSpace(m.Content) != "" { // blank text is refused
 		w.block("user").add(`{"type":"text","text":`).text(m.Content).end()
+	}
+	for i := range m.Parts {
+		if !w.refused.Has(fieldImages) && strings.TrimSpace(m.Parts[i].Note()) != "" {
+			w.block("user").content(m.Parts[i : i+1])
+			w.ends[len(w.ends)-1] = len(w.dst) - 1 // before the brace that closes the part
+		}
 	}
 }
 

@@ -48,3 +48,22 @@ func TestResultsInParts(t *testing.T) {
 		require.Equal(t, "A map:\n[image, image/png, 0.0 kB]", gjson.Get(body, "input.2.output").Str)
 	}
 }
+
+// Images of a user's message go out behind its text; a model that takes none is sent the text.
+func TestMessageWithImages(t *testing.T) {
+	e := serve(t, func(body string) (int, []byte) {
+		if strings.Contains(body, "input_image") && strings.Contains(body, `"model":"blind"`) {
+			return 400, []byte(`{"error":{"message":"Invalid content type. image_url is only supported by certain models.","type":"invalid_request_error","param":"input"}}`)
+		}
+		return ok(body)
+	})
+	req := ask("look")
+	req.Messages[len(req.Messages)-1].Parts = []events.Part{{Type: events.PartImage, MediaType: "image/png", Bytes: []byte("png"), SizeBytes: 3}}
+	require.NoError(t, wiretest.Collect(t, e, req).Err)
+	require.JSONEq(t, `{"role":"user","content":[{"type":"input_text","text":"look"},{"type":"input_image","detail":"auto","image_url":"data:image/png;base64,cG5n"}]}`,
+		gjson.Get(e.bodies[0], "input.0").Raw)
+
+	req.Model = "blind"
+	require.NoError(t, wiretest.Collect(t, e, req).Err)
+	require.JSONEq(t, `{"role":"user","content":[{"type":"input_text","text":"look"}]}`, gjson.Get(e.bodies[2], "input.0").Raw)
+}

@@ -89,13 +89,19 @@ func (w *writer) tools() {
 	}
 }
 
-// Say writes a message of the system or the user.
+// Say writes a message of the system or the user, with the images behind its text.
 func (w *writer) Say(m *events.Message) {
 	role := "user"
 	if m.Role == events.RoleSystem {
 		role = "developer"
 	}
-	w.open(`{"role":"` + role + `","content":[{"type":"input_text","text":`).text(m.Content).add(`}]}`)
+	w.open(`{"role":"` + role + `","content":[{"type":"input_text","text":`).text(m.Content).add(`}`)
+	for i := range m.Parts {
+		if !w.refused.Has(fieldImages) {
+			w.add(`,`).part(&m.Parts[i])
+		}
+	}
+	w.add(`]}`)
 }
 
 // Assistant writes what the model said: its items in their order where they were
