@@ -72,6 +72,9 @@ func TestResults(t *testing.T) {
 			require.Equal(t, agent.Result{Text: "Grüße"}, w.call("echo", `{"text":"Grüße"}`))
 			require.Equal(t, agent.Result{Text: "One pixel:", Parts: []events.Part{
 				{Type: events.PartImage, MediaType: "image/png", Bytes: mcptest.Pixel, SizeBytes: int64(len(mcptest.Pixel))},
+			}, Files: []agent.File{
+				{Name: "audio", MediaType: "audio/wav", Data: []byte("RIFF")},
+				{Name: "q3.pdf", MediaType: "application/pdf", Data: []byte("%PDF"), Origin: "file:///reports/q3.pdf"},
 			}}, w.call("picture", ``))
 			require.JSONEq(t, `{"city":"Kyoto","celsius":21.5}`, w.call("weather", `{"text":"Kyoto"}`).Text)
 			require.Equal(t, agent.Result{Text: "out of ink", Failed: true}, w.call("fail", `{"text":"out of ink"}`))

@@ -3,6 +3,7 @@ package mcpclient
 import (
 	"encoding/json"
 	"fmt"
+	"path"
 	"reflect"
 	"strings"
 
@@ -12,11 +13,17 @@ import (
 	"github.com/convene-run/convene/events"
 )
 
-// resultOf gives what a server answered as the model reads it: its texts, its images, notes
-// of what models do not take, and its structured result unless a text says the same.
+// resultOf gives what a server answered as the model reads it: its texts, its images, and its
+// structured result unless a text says the same. Audio and files become artifacts.
 func resultOf(answer *mcp.CallToolResult, hide secrets) agent.Result {
 	var parts []events.Part
+	result := agent.Result{Failed: answer.IsError}
 	for _, content := range answer.Content {
+		if file, ok := fileOf(content); ok {
+			file.Name, file.Origin = hide.in(file.Name), hide.in(file.Origin)
+			result.Files = append(result.Files, file)
+			continue
+		}
 		if part := partOf(content); part.Type != events.PartText || part.Text != "" {
 			parts = append(parts, part)
 		}
@@ -24,7 +31,6 @@ func resultOf(answer *mcp.CallToolResult, hide secrets) agent.Result {
 	if text := structured(answer, parts); text != "" {
 		parts = append(parts, events.Part{Type: events.PartText, Text: text})
 	}
-	result := agent.Result{Failed: answer.IsError}
 	var texts []string
 	for len(parts) > 0 && parts[0].Type == events.PartText {
 		texts, parts = append(texts, hide.in(parts[0].Text)), parts[1:]
@@ -35,10 +41,23 @@ func resultOf(answer *mcp.CallToolResult, hide secrets) agent.Result {
 	result.Text = strings.Join(texts, "\n")
 	if len(parts) > 0 {
 		result.Parts = parts
-	} else if result.Text == "" {
+	} else if result.Text == "" && len(result.Files) == 0 {
 		result.Text = "(no result)"
 	}
 	return result
+}
+
+// fileOf gives content that is neither text nor image as a file.
+func fileOf(content mcp.Content) (file agent.File, ok bool) {
+	switch c := content.(type) {
+	case *mcp.AudioContent:
+		return agent.File{Name: "audio", MediaType: c.MIMEType, Data: c.Data}, true
+	case *mcp.EmbeddedResource:
+		if r := c.Resource; r != nil && len(r.Blob) > 0 && !strings.HasPrefix(r.MIMEType, "image/") {
+			return agent.File{Name: path.Base(r.URI), MediaType: r.MIMEType, Data: r.Blob, Origin: r.URI}, true
+		}
+	}
+	return agent.File{}, false
 }
 
 func partOf(content mcp.Content) events.Part {
@@ -47,8 +66,6 @@ func partOf(content mcp.Content) events.Part {
 		return text("%s", c.Text)
 	case *mcp.ImageContent:
 		return events.Part{Type: events.PartImage, MediaType: c.MIMEType, Bytes: c.Data, SizeBytes: int64(len(c.Data))}
-	case *mcp.AudioContent:
-		return text("[audio, %s, %.1f kB: not shown]", c.MIMEType, float64(len(c.Data))/1000)
 	case *mcp.ResourceLink:
 		return text("[link: %s %s %s]", c.Name, c.URI, c.MIMEType)
 	case *mcp.EmbeddedResource:
@@ -63,8 +80,6 @@ func resource(r *mcp.ResourceContents) events.Part {
 		return text("")
 	case strings.HasPrefix(r.MIMEType, "image/") && len(r.Blob) > 0:
 		return events.Part{Type: events.PartImage, MediaType: r.MIMEType, Bytes: r.Blob, SizeBytes: int64(len(r.Blob)), Name: r.URI}
-	case len(r.Blob) > 0:
-		return text("[file: %s, %s, %.1f kB: not shown]", r.URI, r.MIMEType, float64(len(r.Blob))/1000)
 	}
 	return text("%s\n%s", r.URI, r.Text)
 }

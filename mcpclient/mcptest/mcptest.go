@@ -99,7 +99,7 @@ type steps struct {
 
 // New gives the server. Its tools:
 //
-//	echo(text)        that text              picture           a text and an image
+//	echo(text)        that text              picture           a text, an image, a sound and a file
 //	weather(text)     a structured result    fail(text)        an error with that text
 //	slow(steps, ms)   progress, then a text  hang              never returns
 //	die(file)         notes it, ends itself  note(file)        notes it
@@ -111,9 +111,11 @@ func New() *mcp.Server {
 	add(s, "echo", "Gives the text back.", func(_ context.Context, _ *mcp.CallToolRequest, in words) (*mcp.CallToolResult, error) {
 		return said(in.Text), nil
 	})
-	add(s, "picture", "Gives an image.", func(context.Context, *mcp.CallToolRequest, none) (*mcp.CallToolResult, error) {
+	add(s, "picture", "Gives an image, a sound and a file.", func(context.Context, *mcp.CallToolRequest, none) (*mcp.CallToolResult, error) {
 		return &mcp.CallToolResult{Content: []mcp.Content{
 			&mcp.TextContent{Text: "One pixel:"}, &mcp.ImageContent{MIMEType: "image/png", Data: Pixel},
+			&mcp.AudioContent{MIMEType: "audio/wav", Data: []byte("RIFF")},
+			&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "file:///reports/q3.pdf", MIMEType: "application/pdf", Blob: []byte("%PDF")}},
 		}}, nil
 	})
 	mcp.AddTool(s, &mcp.Tool{Name: "weather", Description: "Gives the weather.", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}},
