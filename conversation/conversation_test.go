@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/convene-run/convene/access"
 	"github.com/convene-run/convene/conversation"
 	"github.com/convene-run/convene/events"
 )
@@ -214,7 +215,7 @@ func TestAnySequenceOfDecisions(t *testing.T) {
 		policy.Queue = rapid.Bool().Draw(t, "queue")
 		policy.Targets = slices.Clone(targets.Targets)
 		policy.Targets[0].Yields = rapid.Bool().Draw(t, "yields")
-		policy.Caller.Grants = rapid.SampledFrom([]conversation.Grants{nil, {}, {conversation.PermissionInitiate}}).Draw(t, "grants")
+		policy.Caller.Grants = rapid.SampledFrom([]access.Grants{nil, {}, {access.HandoffInitiate}}).Draw(t, "grants")
 		policy.Available = func(id events.AgentID) error {
 			if down[id] {
 				return errors.New("down")
@@ -237,7 +238,7 @@ func TestAnySequenceOfDecisions(t *testing.T) {
 				if last.Status == conversation.StatusError {
 					require.Same(t, before, f.state.Active(), "a request that is rejected takes nothing away")
 				}
-				if h.Target == "nobody" || down[h.Target] || !policy.Caller.Grants.Allow(conversation.PermissionInitiate) {
+				if h.Target == "nobody" || down[h.Target] || !policy.Caller.Grants.Allow(access.HandoffInitiate) {
 					require.Equal(t, conversation.StatusError, last.Status)
 				}
 			},

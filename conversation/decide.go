@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/convene-run/convene/access"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/internal/chars"
 )
@@ -50,7 +51,7 @@ type Handoff struct {
 	Resume events.HandoffID
 	// Grants are the permissions of the user, where they are not those of the message that
 	// the handoff is part of the answer to. nil is that message's, or everything.
-	Grants Grants
+	Grants access.Grants
 	// ForGood hands over without a return: the target keeps the conversation until it cannot
 	// go on or the user leaves. DropState forgets the workflow state of a session that ends
 	// before its time.
@@ -234,7 +235,7 @@ func Exit(s *State, id events.HandoffID, by Caller) (events.Event, error) {
 	if session == nil {
 		return nil, ErrNoHandoff
 	}
-	if denied := by.Denied(PermissionCancel, fmt.Sprintf("leave handoff %s", session.ID)); denied != nil {
+	if denied := by.Denied(access.HandoffCancel, fmt.Sprintf("leave handoff %s", session.ID)); denied != nil {
 		return *denied, &RejectedError{CodePermissionDenied, fmt.Sprintf(
 			"the user may not leave %s: the permission %s is missing", session.Request.Target, denied.Permission)}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/convene-run/convene/access"
 	"github.com/convene-run/convene/events"
 )
 
@@ -43,7 +44,7 @@ type Target struct {
 	Agent events.AgentID
 	// Name is what people call it.
 	Name string
-	// Requires is a permission that handing over to it takes beside [PermissionInitiate], ""
+	// Requires is a permission that handing over to it takes beside [access.HandoffInitiate], ""
 	// for none.
 	Requires string
 	// EstimatedSeconds is how long it expects to need, 0 where it does not say.
@@ -99,7 +100,7 @@ func (p Policy) Denied(id events.AgentID) *events.PermissionDenied {
 
 func (p Policy) denied(target Target) *events.PermissionDenied {
 	what := "hand the conversation over to " + string(target.Agent)
-	if denied := p.Caller.Denied(PermissionInitiate, what); denied != nil {
+	if denied := p.Caller.Denied(access.HandoffInitiate, what); denied != nil {
 		return denied
 	}
 	return p.Caller.Denied(target.Requires, what)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/convene-run/convene/access"
 	"github.com/convene-run/convene/conversation"
 )
 
@@ -24,12 +25,12 @@ func TestPatterns(t *testing.T) {
 
 // Proves R62: nil is everything, and a denial says what was missing to whom.
 func TestGrants(t *testing.T) {
-	require.True(t, conversation.Grants(nil).Allow("skill:create"))
-	require.False(t, conversation.Grants{}.Allow("skill:create"))
-	require.True(t, conversation.Grants{}.Allow(""))
-	require.True(t, conversation.Grants{"skill:create"}.Allow("skill:create"))
-	ann := conversation.Caller{UserID: "ann", Grants: conversation.Grants{"handoff:initiate"}}
-	require.Nil(t, ann.Denied(conversation.PermissionInitiate, "hand over"))
-	denied := ann.Denied(conversation.PermissionCancel, "leave h1")
+	require.True(t, access.Grants(nil).Allow("skill:create"))
+	require.False(t, access.Grants{}.Allow("skill:create"))
+	require.True(t, access.Grants{}.Allow(""))
+	require.True(t, access.Grants{"skill:create"}.Allow("skill:create"))
+	ann := conversation.Caller{UserID: "ann", Grants: access.Grants{"handoff:initiate"}}
+	require.Nil(t, ann.Denied(access.HandoffInitiate, "hand over"))
+	denied := ann.Denied(access.HandoffCancel, "leave h1")
 	require.Equal(t, []string{"handoff:cancel", "ann", "leave h1"}, []string{denied.Permission, denied.UserID, denied.What})
 }

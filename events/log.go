@@ -195,6 +195,8 @@ type TailItem struct {
 type RunQuery struct {
 	Tenant TenantID
 	Thread ThreadID
+	// UserID lists the runs in threads of this user.
+	UserID string
 	// Batch lists the runs of one batch's rows. Their ids sort as the rows do.
 	Batch BatchID
 	// Own leaves out the runs of all batches' rows.

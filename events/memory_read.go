@@ -208,6 +208,7 @@ func (q RunQuery) matches(run *RunSummary, search string) bool {
 		len(q.Status) > 0 && !slices.Contains(q.Status, run.Status),
 		q.Batch != "" && (run.Batch == nil || q.Batch != run.Batch.Batch),
 		q.Own && run.Batch != nil,
+		q.UserID != "" && q.UserID != run.UserID,
 		q.Team != "" && q.Team != run.Team,
 		q.Model != "" && !run.asks(strings.ToLower(q.Model)),
 		q.MinCostUSD > 0 && (run.CostUSD == nil || *run.CostUSD < q.MinCostUSD),

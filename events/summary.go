@@ -12,9 +12,11 @@ import (
 // beside the events, so that listing does not read them. workflow_started opens
 // it; events of a run that has not started have no summary.
 type RunSummary struct {
-	Tenant TenantID  `json:"tenant_id"`
-	Thread ThreadID  `json:"thread_id"`
-	Run    RunID     `json:"run_id"`
+	Tenant TenantID `json:"tenant_id"`
+	Thread ThreadID `json:"thread_id"`
+	Run    RunID    `json:"run_id"`
+	// UserID is whose thread it is, "" for nobody's: see [WorkflowStarted.UserID].
+	UserID string    `json:"user_id,omitempty"`
 	Team   string    `json:"team"`
 	Status Status    `json:"status"`
 	Reason string    `json:"reason,omitempty"`
@@ -162,7 +164,7 @@ func (s *RunSummary) start(env Envelope, e WorkflowStarted) {
 	request, _ := chars.Cut(e.Message, summaryTextChars)
 	*s = RunSummary{
 		Tenant: env.Tenant, Thread: env.Thread, Run: env.Run,
-		Team: e.Team, Status: StatusRunning, Solo: e.Solo, Simulated: e.Simulated, Batch: e.Batch,
+		UserID: e.UserID, Team: e.Team, Status: StatusRunning, Solo: e.Solo, Simulated: e.Simulated, Batch: e.Batch,
 		Start: env.Time, Updated: env.Time, DrivenTo: &now, Request: request,
 		CostUSD: &zero, FirstSeq: env.Seq, LastSeq: env.Seq, Tasks: e.TasksBefore, FinishedTasks: e.FinishedBefore,
 	}

@@ -81,6 +81,14 @@ type WorkflowStarted struct {
 	// Synthetic is set where Message is not the user's but says what the run is for: the user
 	// left a handoff, or a program handed the conversation over.
 	Synthetic bool `json:"synthetic,omitempty"`
+	// UserID is whose thread it is: the user who began it, and who sees it beside those who may
+	// see all. "" for a thread of nobody, as the command line begins them.
+	UserID string `json:"user_id,omitempty"`
+	// By is who asked for the run, where no message says so or somebody forked it: "" where
+	// nobody said. Grants are the permissions that nobody in the run exceeds, beside those of
+	// its message: absent is everything, empty is nothing.
+	By     string   `json:"by,omitempty"`
+	Grants []string `json:"grants,omitzero"`
 	// ForkedFrom is set on a run that began as a copy of another one's facts.
 	ForkedFrom *ForkOrigin `json:"forked_from,omitempty"`
 	// Traceparent is the span of others that the run is part of, as W3C Trace Context writes

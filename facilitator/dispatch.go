@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/convene-run/convene/access"
 	"github.com/convene-run/convene/agent"
-	"github.com/convene-run/convene/conversation"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/internal/loop"
 	"github.com/convene-run/convene/llm"
@@ -95,7 +95,7 @@ func (t tools) mayDispatch(tx *thread.Tx, who events.AgentID, ids []events.TaskI
 // mayDelegate checks that the user may have specialists work or asked. Where they may not,
 // that is recorded.
 func mayDelegate(tx *thread.Tx, by events.AgentID, actor thread.ActorID, who ...events.AgentID) error {
-	denied := tx.Run.Caller().Denied(conversation.PermissionDelegate, fmt.Sprintf("delegate to %v", who))
+	denied := tx.Run.Caller().Denied(access.Delegate, fmt.Sprintf("delegate to %v", who))
 	if denied == nil {
 		return nil
 	}

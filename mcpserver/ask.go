@@ -86,7 +86,7 @@ func (s *Server) answer(ctx context.Context, req *mcp.CallToolRequest) (key even
 		if text == "" {
 			continue
 		}
-		receipt, err := s.config.Runs.Send(ctx, s.config.Tenant, web.Said{Thread: found.Thread, Content: text, InputID: a.InputID, Delivery: events.DeliveryAnswer})
+		receipt, err := s.config.Runs.Send(ctx, s.config.As, web.Said{Thread: found.Thread, Content: text, InputID: a.InputID, Delivery: events.DeliveryAnswer})
 		if err != nil {
 			return key, run, 0, fmt.Errorf("the answer to %q was not taken: %w", a.Question, err)
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
+	"github.com/convene-run/convene/access"
 	"github.com/convene-run/convene/agent"
 	"github.com/convene-run/convene/document"
 	"github.com/convene-run/convene/events"
@@ -59,7 +60,7 @@ func TestRunWaits(t *testing.T) {
 				require.Contains(t, <-asked, "Where should it go")
 				continue
 			}
-			_, err := h.runs().Send(t.Context(), events.LocalTenant, web.Said{Thread: run.Thread, Content: "Kyoto, two days"})
+			_, err := h.runs().Send(t.Context(), access.Operator(events.LocalTenant), web.Said{Thread: run.Thread, Content: "Kyoto, two days"})
 			require.NoError(t, err)
 			h.over(t, run.Run)
 			again, _ := call[seen](t, session, "get_run", map[string]any{"run_id": run.Run})

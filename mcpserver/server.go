@@ -12,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/convene-run/convene/access"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/thread"
 	"github.com/convene-run/convene/web"
@@ -27,11 +28,11 @@ type Log interface {
 // Implementations are safe for concurrent use.
 type Runs interface {
 	// Start begins a run and drives it in the background, whatever becomes of ctx.
-	Start(ctx context.Context, tenant events.TenantID, job web.Job) (web.Started, error)
+	Start(ctx context.Context, by access.Identity, job web.Job) (web.Started, error)
 	// Cancel ends a run for good, or asks the process that drives it to.
-	Cancel(ctx context.Context, tenant events.TenantID, run events.RunID, reason string) error
+	Cancel(ctx context.Context, by access.Identity, run events.RunID, reason string) error
 	// Send takes a user's message. It returns once the message is durable.
-	Send(ctx context.Context, tenant events.TenantID, said web.Said) (web.Receipt, error)
+	Send(ctx context.Context, by access.Identity, said web.Said) (web.Receipt, error)
 }
 
 // Team is a team that callers can choose.
@@ -53,8 +54,8 @@ type Config struct {
 	// Kept are the folds of the log's threads, those of the runner above all. Defaults to
 	// others.
 	Kept *thread.Kept
-	// Tenant is whose runs are started and shown. Defaults to [events.LocalTenant].
-	Tenant events.TenantID
+	// As is for whom runs are started and shown. Defaults to the operator of [events.LocalTenant].
+	As access.Identity
 	// Version is shown to callers.
 	Version string
 	// Logger gets what the protocol's sessions report. Defaults to none.
@@ -72,7 +73,9 @@ func New(config Config) (*Server, error) {
 	if config.Log == nil || config.Runs == nil || len(config.Teams) == 0 {
 		return nil, errors.New("new MCP server: Log, Runs and Teams are required")
 	}
-	config.Tenant = config.Tenant.OrLocal()
+	if config.As.Tenant == "" {
+		config.As = access.Operator(events.LocalTenant)
+	}
 	if config.Kept == nil {
 		config.Kept = thread.NewKept(config.Log)
 	}

@@ -25,7 +25,7 @@ func (s *Server) start(ctx context.Context, req *mcp.CallToolRequest, in job) (w
 	if err != nil {
 		return web.Started{}, err
 	}
-	return s.config.Runs.Start(ctx, s.config.Tenant, web.Job{Request: in.Request, Team: team, Vars: in.Vars, Traceparent: traceparent(req)})
+	return s.config.Runs.Start(ctx, s.config.As, web.Job{Request: in.Request, Team: team, Vars: in.Vars, Traceparent: traceparent(req)})
 }
 
 // traceparent is the caller's span: in the request's _meta, whatever the transport, or in the
@@ -82,6 +82,6 @@ func (s *Server) left(ctx context.Context, run events.RunID, err error) error {
 	if ctx.Err() == nil || !errors.Is(context.Cause(ctx), context.Canceled) {
 		return err
 	}
-	cancelled := s.config.Runs.Cancel(context.WithoutCancel(ctx), s.config.Tenant, run, "the client of the MCP server cancelled the request")
+	cancelled := s.config.Runs.Cancel(context.WithoutCancel(ctx), s.config.As, run, "the client of the MCP server cancelled the request")
 	return errors.Join(err, cancelled)
 }

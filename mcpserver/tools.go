@@ -119,7 +119,7 @@ func (s *Server) cancelRun(ctx context.Context, _ *mcp.CallToolRequest, in ended
 		if in.Reason == "" {
 			in.Reason = "cancelled by the client of the MCP server"
 		}
-		if err := s.config.Runs.Cancel(ctx, s.config.Tenant, run.Run, in.Reason); err != nil {
+		if err := s.config.Runs.Cancel(ctx, s.config.As, run.Run, in.Reason); err != nil {
 			return nil, view{}, err
 		}
 	}

@@ -58,7 +58,7 @@ const statusInterrupted events.Status = "interrupted"
 
 // find gives a run of a team that is served. Runs of others do not exist for callers.
 func (s *Server) find(ctx context.Context, id string) (events.RunSummary, error) {
-	run, err := s.config.Log.FindRun(ctx, s.config.Tenant, id)
+	run, err := s.config.Log.FindRun(ctx, s.config.As.Tenant, id)
 	if errors.Is(err, events.ErrNotFound) || errors.Is(err, events.ErrAmbiguous) || err == nil && (string(run.Run) != id || !s.offers(run.Team)) {
 		return events.RunSummary{}, fmt.Errorf("there is no run %.100q of the teams that are served here (%s): give its whole id", id, s.names())
 	}
@@ -89,7 +89,7 @@ func (s *Server) look(ctx context.Context, id string, whole bool) (view, error) 
 }
 
 func (s *Server) key(id events.ThreadID) events.ThreadKey {
-	return events.ThreadKey{Tenant: s.config.Tenant, Thread: id}
+	return events.ThreadKey{Tenant: s.config.As.Tenant, Thread: id}
 }
 
 func viewOf(run *events.RunSummary) view {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/convene-run/convene/conversation"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/thread"
 )
@@ -22,6 +23,9 @@ type Change struct {
 	// between a turn's calls and their results: the fork then keeps the facts up to
 	// the turn alone.
 	Instruction string
+	// By is whose the fork is, and more than whose permissions nobody in it has. The zero
+	// Caller is the local user.
+	By conversation.Caller
 	// Functions are the specialists that are Go functions, as in [Terms].
 	Functions Functions
 }
@@ -40,7 +44,7 @@ func (r *Runner) Fork(ctx context.Context, tenant events.TenantID, id events.Run
 		return nil, err
 	}
 	key := events.ThreadKey{Tenant: summary.Tenant, Thread: events.ThreadID(uuid.NewString())}
-	fork, err := r.copyFacts(ctx, key, id, facts)
+	fork, err := r.copyFacts(ctx, key, id, change.By.UserID, facts)
 	if err != nil {
 		return nil, fmt.Errorf("fork run %s at seq=%d: %w", id, change.At, err)
 	}
@@ -83,10 +87,13 @@ func (r *Runner) factsToFork(ctx context.Context, summary events.RunSummary, cha
 	})
 	for i, env := range facts {
 		if started, ok := env.Data.(events.WorkflowStarted); ok && env.Run == summary.Run {
-			facts[i].Data, err = r.forked(started, summary, change, kept)
+			started.By, started.Grants = change.By.UserID, change.By.Grants.And(started.Grants)
+			if facts[i].Data, err = r.forked(started, summary, change, kept); err != nil {
+				return nil, err
+			}
 		}
 	}
-	return facts, err
+	return facts, nil
 }
 
 // lastOpen is the last event before a run was closed.
@@ -132,8 +139,8 @@ func (r *Runner) forked(started events.WorkflowStarted, from events.RunSummary, 
 }
 
 // copyFacts writes the facts into a thread of their own, under new run ids, and
-// gives that of the forked run.
-func (r *Runner) copyFacts(ctx context.Context, key events.ThreadKey, forked events.RunID, facts []events.Envelope) (events.RunID, error) {
+// gives that of the forked run. by is whose the thread is.
+func (r *Runner) copyFacts(ctx context.Context, key events.ThreadKey, forked events.RunID, by string, facts []events.Envelope) (events.RunID, error) {
 	ids := map[events.RunID]events.RunID{}
 	for i := range facts {
 		old := facts[i].Run
@@ -147,6 +154,7 @@ func (r *Runner) copyFacts(ctx context.Context, key events.ThreadKey, forked eve
 		facts[i].Run = ids[old]
 		if started, ok := facts[i].Data.(events.WorkflowStarted); ok {
 			started.Batch = nil // the batch knows nothing of the fork
+			started.UserID = by
 			if started.Continues != "" {
 				started.Continues = ids[started.Continues]
 			}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/convene-run/convene/access"
 	"github.com/convene-run/convene/conversation"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/llm"
@@ -312,15 +313,15 @@ func TestSpecialistHandsOn(t *testing.T) {
 // same for whoever acts on the message.
 func TestPermissionsAreChecked(t *testing.T) {
 	for name, c := range map[string]struct {
-		grants  conversation.Grants
+		grants  access.Grants
 		denied  string
 		accepts bool
 	}{
 		"everything":  {nil, "", true},
-		"both":        {conversation.Grants{"handoff:initiate", "skill:create"}, "", true},
-		"no initiate": {conversation.Grants{"skill:create"}, "handoff:initiate", false},
-		"no required": {conversation.Grants{"handoff:initiate"}, "skill:create", false},
-		"nothing":     {conversation.Grants{}, "handoff:initiate", false},
+		"both":        {access.Grants{"handoff:initiate", "skill:create"}, "", true},
+		"no initiate": {access.Grants{"skill:create"}, "handoff:initiate", false},
+		"no required": {access.Grants{"handoff:initiate"}, "skill:create", false},
+		"nothing":     {access.Grants{}, "handoff:initiate", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := &talk{t: t, log: events.NewMemory()}
@@ -344,11 +345,11 @@ func TestPermissionsAreChecked(t *testing.T) {
 	script := llmtest.Script(t, llmtest.Agent(alphaTalks, llmtest.Says("Hi.")),
 		llmtest.Agent(boss, llmtest.Says("You may not leave."), llmtest.Calls("", create("beta")), llmtest.Calls("", dispatch("beta", 1)), llmtest.Says("Nobody may work."), llmtest.Says("Nobody may work.")))
 	k.sayTo(script, twoTalkers(), "create skill", runner.Message{})
-	k.sayTo(script, twoTalkers(), "cancel", runner.Message{Grants: conversation.Grants{"handoff:initiate"}})
+	k.sayTo(script, twoTalkers(), "cancel", runner.Message{Grants: access.Grants{"handoff:initiate"}})
 	require.Equal(t, "handoff:cancel", of[events.PermissionDenied](k)[0].Permission)
 	require.NotNil(t, k.fold().Handoffs.Active())
 	other := &talk{t: t, log: k.log}
-	other.sayTo(script, pair(), "Work", runner.Message{Grants: conversation.Grants{}})
+	other.sayTo(script, pair(), "Work", runner.Message{Grants: access.Grants{}})
 	require.Equal(t, "orchestration:delegate", of[events.PermissionDenied](other)[0].Permission)
 	require.Empty(t, of[events.AgentStarted](other))
 }
@@ -455,7 +456,7 @@ func TestProgramHandsOver(t *testing.T) {
 	require.Equal(t, events.HandoffID("h1"), id)
 	wait()
 	denied := handTo("beta")
-	denied.Grants = conversation.Grants{}
+	denied.Grants = access.Grants{}
 	_, err = r.HandOff(t.Context(), "", k.thread, denied)
 	var rejected *conversation.RejectedError
 	require.ErrorAs(t, err, &rejected)

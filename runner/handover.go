@@ -61,7 +61,7 @@ func (r *Runner) handOff(ctx context.Context, key events.ThreadKey, h conversati
 // that is left, "" for the active one; where a person answers beside the agents, that session
 // can be named too, is left with "" where no other is active, and nobody answers the user for
 // it. by is who leaves, with
-// the grants that [conversation.PermissionCancel] is looked for in; a refusal is a
+// the grants that [access.HandoffCancel] is looked for in; a refusal is a
 // [*conversation.RejectedError], which the log records. What the specialist had gathered is
 // kept. Where nothing is handed over the error is [conversation.ErrNoHandoff].
 func (r *Runner) Leave(ctx context.Context, tenant events.TenantID, id events.ThreadID, session events.HandoffID, by conversation.Caller) error {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/convene-run/convene/access"
 	"github.com/convene-run/convene/conversation"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/llm/llmtest"
@@ -73,7 +74,7 @@ func TestLeavingNeedsPermission(t *testing.T) {
 		first, err := c.Send(t.Context(), "create skill")
 		require.NoError(t, err)
 		time.Sleep(time.Minute)
-		eve := conversation.Caller{UserID: "eve", Grants: conversation.Grants{conversation.PermissionInitiate}}
+		eve := conversation.Caller{UserID: "eve", Grants: access.Grants{access.HandoffInitiate}}
 		requireDenied := func() {
 			t.Helper()
 			var rejected *conversation.RejectedError

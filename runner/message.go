@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/convene-run/convene/access"
 	"github.com/convene-run/convene/agent"
 	"github.com/convene-run/convene/conversation"
 	"github.com/convene-run/convene/events"
@@ -30,7 +31,7 @@ type Message struct {
 	Metadata json.RawMessage
 	// Grants are the sender's permissions, which nobody exceeds who acts on the message. nil
 	// is everything.
-	Grants conversation.Grants
+	Grants access.Grants
 	// Delivery says what [Runner.Send] is to do with the message. Defaults to what the
 	// thread allows: it starts a run where none is under way, it answers where just one input
 	// is asked for, and else it is queued. [events.DeliveryStart] does nothing but start:
@@ -130,13 +131,21 @@ func (job *Job) key() events.ThreadKey {
 	return events.ThreadKey{Tenant: job.Tenant, Thread: job.Thread}
 }
 
+// user is who sent the job's message, "" where none says.
+func (job *Job) user() string {
+	if job.Message == nil {
+		return ""
+	}
+	return job.Message.UserID
+}
+
 // message gives the message that the job is: the one it says, or one of its own where the
 // team can hand the conversation over. nil for a job that is none.
 func (p *plan) message(job Job) *Message {
 	if job.Continues != "" || p.config.Delegation != nil || job.Message == nil && (p.config.Solo || !p.config.Team.Converses()) {
 		return nil
 	}
-	var message Message
+	message := Message{UserID: job.By.UserID, Grants: job.By.Grants}
 	if job.Message != nil {
 		message = *job.Message
 	}
@@ -157,6 +166,9 @@ func (r *Run) first(th *thread.Thread, message *Message, started events.Workflow
 		return events.Envelope{Tenant: r.key.Tenant, Thread: r.key.Thread, Run: run, Seq: th.Seq + 1, Time: now, Data: data}
 	}
 	var facts []events.Envelope
+	if len(th.Runs) > 0 { // the thread stays whose it is
+		started.UserID = th.Runs[0].Started.UserID
+	}
 	if message != nil {
 		started.MessageID = message.ID
 	}

@@ -174,6 +174,10 @@ type Job struct {
 	// hand the conversation over every request is one. It goes to the specialist that has
 	// the conversation, if there is one.
 	Message *Message
+	// By is on whose behalf the run is, where Message does not say: the thread is this user's if
+	// it is new, and nobody in the run has more permissions. The zero Caller is the local user,
+	// who may do everything.
+	By conversation.Caller
 	// Vars fill the placeholders of the team's request template.
 	Vars map[string]string
 	// Team must not change once it was given to a runner, which refuses it then.
@@ -462,6 +466,7 @@ func (r *Run) begins(ctx context.Context, th *thread.Thread, job Job, started ev
 	case current != nil:
 		started.Follows = current.ID
 	}
+	started.UserID = cmp.Or(job.By.UserID, job.user())
 	if err := r.runner.unknown(ctx, job); err != nil {
 		return err
 	}
@@ -475,6 +480,8 @@ func (r *Run) begins(ctx context.Context, th *thread.Thread, job Job, started ev
 	message := r.plan.message(job)
 	if message != nil {
 		r.message = message.ID
+	} else {
+		started.By, started.Grants = job.By.UserID, job.By.Grants
 	}
 	return r.open(ctx, th, message, started)
 }

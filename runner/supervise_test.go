@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/convene-run/convene/conversation"
+	"github.com/convene-run/convene/access"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/llm/llmtest"
@@ -76,7 +76,7 @@ func TestSupervisorNeedsPermission(t *testing.T) {
 	script := llmtest.Script(t, llmtest.Agent(boss, llmtest.Says("Hello.")), llmtest.Agent(gammaWatches,
 		llmtest.Calls("", llmtest.Call("note_to_user", args{"text": "Hi"}), llmtest.Call("hand_over", args{"target": "alpha", "reason": "r", "summary": "s"}),
 			llmtest.Call("pause_conversation", args{"reason": "r"})), llmtest.Says("So be it.")))
-	result := k.sayTo(script, watched(), "Hi", runner.Message{UserID: "ann", Grants: conversation.Grants{conversation.PermissionNote}})
+	result := k.sayTo(script, watched(), "Hi", runner.Message{UserID: "ann", Grants: access.Grants{access.SupervisorNote}})
 	require.Equal(t, []any{"Hello.", events.StatusCompleted}, []any{result.Answer, result.Status}, result.Reason)
 	var denied []string
 	for _, d := range of[events.PermissionDenied](k) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/convene-run/convene/access"
 	"github.com/convene-run/convene/agent"
 	"github.com/convene-run/convene/conversation"
 	"github.com/convene-run/convene/events"
@@ -70,7 +71,7 @@ func noteToUser(s team.Specialist) agent.Tool {
 			schema.Properties["text"].MaxLength = new(maxNoteChars)
 		}),
 	}, func(tx *thread.Tx, in agent.Invocation, args noteArgs) agent.Result {
-		err := permitted(tx, in, conversation.PermissionNote, "write a note to the user")
+		err := permitted(tx, in, access.SupervisorNote, "write a note to the user")
 		if err == nil && strings.TrimSpace(args.Text) == "" {
 			err = errors.New("the note is empty")
 		}
@@ -101,7 +102,7 @@ func supervisorHandOver(t *team.Team, desk *handoff.Desk) agent.Tool {
 		}),
 	}, func(tx *thread.Tx, in agent.Invocation, args interveneArgs) agent.Result {
 		h := conversation.Handoff{Source: in.Agent, Target: args.Target, Summary: args.Summary, Reason: args.Reason}
-		err := permitted(tx, in, conversation.PermissionIntervene, fmt.Sprintf("hand the conversation to %s", args.Target))
+		err := permitted(tx, in, access.SupervisorHandoff, fmt.Sprintf("hand the conversation to %s", args.Target))
 		if err == nil {
 			err = h.Check()
 		}
@@ -131,7 +132,7 @@ func pauseConversation(desk *handoff.Desk) agent.Tool {
 		}),
 	}, func(tx *thread.Tx, in agent.Invocation, args pauseArgs) agent.Result {
 		h := conversation.Handoff{Source: in.Agent, Target: events.HumanID, Summary: args.Reason, Reason: args.Reason}
-		err := permitted(tx, in, conversation.PermissionPause, "pause the conversation")
+		err := permitted(tx, in, access.SupervisorPause, "pause the conversation")
 		if err == nil {
 			err = h.Check()
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/convene-run/convene/access"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/runner"
 	"github.com/convene-run/convene/web"
@@ -23,14 +24,14 @@ type Batches struct {
 var _ web.Batches = (*Batches)(nil)
 
 // Stop implements [web.Batches]: whichever process runs the batch stops it.
-func (b *Batches) Stop(ctx context.Context, tenant events.TenantID, batch events.BatchID) error {
-	key := events.ThreadKey{Tenant: tenant.OrLocal(), Thread: events.ThreadID(batch)}
+func (b *Batches) Stop(ctx context.Context, by access.Identity, batch events.BatchID) error {
+	key := events.ThreadKey{Tenant: by.Tenant, Thread: events.ThreadID(batch)}
 	_, err := b.Runner.Log().Post(ctx, key, events.Envelope{Data: events.CancelRequested{Reason: "stopped from the dashboard"}})
 	return err
 }
 
 // Continue implements [web.Batches].
-func (b *Batches) Continue(_ context.Context, _ events.TenantID, batch events.BatchSummary, retry bool) error {
+func (b *Batches) Continue(_ context.Context, _ access.Identity, batch events.BatchSummary, retry bool) error {
 	if b.Again != nil && b.Again(batch.Batch, retry) {
 		return nil
 	}

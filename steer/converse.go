@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/convene-run/convene/access"
 	"github.com/convene-run/convene/conversation"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/internal/chars"
@@ -16,16 +17,17 @@ import (
 
 // Send implements [web.Runs]. A message that takes up no further run is taken even if
 // [Config.MaxRuns] are under way.
-func (s *Runs) Send(ctx context.Context, tenant events.TenantID, said web.Said) (web.Receipt, error) {
+func (s *Runs) Send(ctx context.Context, by access.Identity, said web.Said) (web.Receipt, error) {
 	if chars.Over(said.Content, runner.MaxRequestChars) {
 		return web.Receipt{}, &web.Refusal{Status: http.StatusRequestEntityTooLarge, Detail: fmt.Sprintf(
 			"the message has %d characters; at most %d are taken", chars.Count(said.Content), runner.MaxRequestChars)}
 	}
 	job := runner.Job{
-		Tenant: tenant, Thread: said.Thread, Request: said.Content, OnInput: s.config.OnInput, Approve: s.config.Approve,
+		Tenant: by.Tenant, Thread: said.Thread, Request: said.Content, OnInput: s.config.OnInput, Approve: s.config.Approve,
 		Message: &runner.Message{
 			ID: said.ID, UserID: said.UserID, ChannelType: said.ChannelType, ChannelID: said.ChannelID,
 			Metadata: said.Metadata, Delivery: said.Delivery, InputID: said.InputID, Approval: said.Approval,
+			Grants: by.Grants,
 		},
 	}
 	if said.Team != "" || said.New {
@@ -36,7 +38,7 @@ func (s *Runs) Send(ctx context.Context, tenant events.TenantID, said web.Said) 
 		job.Team, job.Model = t, s.config.Model
 	}
 	var receipt runner.Receipt
-	err := s.converse(events.ThreadKey{Tenant: tenant, Thread: said.Thread}, func() (err error) {
+	err := s.converse(events.ThreadKey{Tenant: by.Tenant, Thread: said.Thread}, func() (err error) {
 		receipt, err = s.config.Runner.Send(context.WithoutCancel(ctx), job)
 		return err
 	})
@@ -54,23 +56,23 @@ func (s *Runs) Send(ctx context.Context, tenant events.TenantID, said web.Said) 
 }
 
 // HandOff implements [web.Runs].
-func (s *Runs) HandOff(ctx context.Context, tenant events.TenantID, id events.ThreadID, order web.HandoffOrder) (handoff events.HandoffID, err error) {
+func (s *Runs) HandOff(ctx context.Context, by access.Identity, id events.ThreadID, order web.HandoffOrder) (handoff events.HandoffID, err error) {
 	h := conversation.Handoff{
-		Target: order.Target, UserID: order.UserID, Summary: order.Summary, Reason: order.Reason, RecentMessages: order.RecentMessages,
+		Target: order.Target, UserID: order.UserID, Grants: by.Grants, Summary: order.Summary, Reason: order.Reason, RecentMessages: order.RecentMessages,
 		Resume: order.Resume, NextPhase: order.NextPhase, ChannelEscalation: order.ChannelEscalation, Metadata: json.RawMessage(order.Metadata),
 		ForGood: order.ReturnExpected != nil && !*order.ReturnExpected, DropState: order.PreserveState != nil && !*order.PreserveState,
 	}
-	err = s.converse(events.ThreadKey{Tenant: tenant, Thread: id}, func() (err error) {
-		handoff, err = s.config.Runner.HandOff(context.WithoutCancel(ctx), tenant, id, h)
+	err = s.converse(events.ThreadKey{Tenant: by.Tenant, Thread: id}, func() (err error) {
+		handoff, err = s.config.Runner.HandOff(context.WithoutCancel(ctx), by.Tenant, id, h)
 		return err
 	})
 	return handoff, err
 }
 
 // Leave implements [web.Runs].
-func (s *Runs) Leave(ctx context.Context, tenant events.TenantID, id events.ThreadID, handoff events.HandoffID, by string) error {
-	return s.converse(events.ThreadKey{Tenant: tenant, Thread: id}, func() error {
-		return s.config.Runner.Leave(context.WithoutCancel(ctx), tenant, id, handoff, conversation.Caller{UserID: by})
+func (s *Runs) Leave(ctx context.Context, by access.Identity, id events.ThreadID, handoff events.HandoffID, user string) error {
+	return s.converse(events.ThreadKey{Tenant: by.Tenant, Thread: id}, func() error {
+		return s.config.Runner.Leave(context.WithoutCancel(ctx), by.Tenant, id, handoff, conversation.Caller{UserID: user, Grants: by.Grants})
 	})
 }
 

@@ -8,6 +8,8 @@ import (
 	"os"
 	"sync"
 
+	"github.com/convene-run/convene/access"
+	"github.com/convene-run/convene/conversation"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/runner"
 	"github.com/convene-run/convene/team"
@@ -64,7 +66,7 @@ func New(config Config) *Runs {
 }
 
 // Start implements [web.Runs].
-func (s *Runs) Start(ctx context.Context, tenant events.TenantID, job web.Job) (web.Started, error) {
+func (s *Runs) Start(ctx context.Context, by access.Identity, job web.Job) (web.Started, error) {
 	t, err := s.team(job.Team)
 	if err != nil {
 		return web.Started{}, err
@@ -75,10 +77,15 @@ func (s *Runs) Start(ctx context.Context, tenant events.TenantID, job web.Job) (
 	}
 	return s.begin(ctx, func(ctx context.Context) (*runner.Run, error) {
 		return s.config.Runner.Start(ctx, runner.Job{
-			Tenant: tenant, Thread: job.Thread, Request: job.Request, Vars: job.Vars, Team: t, Model: model, Solo: job.Solo,
+			Tenant: by.Tenant, By: callerOf(by), Thread: job.Thread, Request: job.Request, Vars: job.Vars, Team: t, Model: model, Solo: job.Solo,
 			Traceparent: job.Traceparent, OnInput: s.config.OnInput, Approve: s.config.Approve,
 		})
 	})
+}
+
+// callerOf is on whose behalf agents work for an identity.
+func callerOf(by access.Identity) conversation.Caller {
+	return conversation.Caller{UserID: by.User, Grants: by.Grants}
 }
 
 func (s *Runs) team(name string) (*team.Team, error) {
@@ -150,8 +157,8 @@ func refusal(err error) error {
 }
 
 // Cancel implements [web.Runs].
-func (s *Runs) Cancel(ctx context.Context, tenant events.TenantID, run events.RunID, reason string) error {
-	err := s.config.Runner.Cancel(ctx, tenant, run, reason)
+func (s *Runs) Cancel(ctx context.Context, by access.Identity, run events.RunID, reason string) error {
+	err := s.config.Runner.Cancel(ctx, by.Tenant, run, reason)
 	if errors.Is(err, events.ErrRunOver) {
 		return refusal(err)
 	}
@@ -159,9 +166,9 @@ func (s *Runs) Cancel(ctx context.Context, tenant events.TenantID, run events.Ru
 }
 
 // Stop implements [web.Runs].
-func (s *Runs) Stop(_ context.Context, tenant events.TenantID, id events.RunID) error {
+func (s *Runs) Stop(_ context.Context, by access.Identity, id events.RunID) error {
 	for _, run := range s.config.Runner.Runs() {
-		if run.ID() == id && run.Key().Tenant == tenant.OrLocal() {
+		if run.ID() == id && run.Key().Tenant == by.Tenant {
 			run.Suspend()
 			return nil
 		}
@@ -170,17 +177,17 @@ func (s *Runs) Stop(_ context.Context, tenant events.TenantID, id events.RunID) 
 }
 
 // Resume implements [web.Runs].
-func (s *Runs) Resume(ctx context.Context, tenant events.TenantID, run events.RunID) error {
+func (s *Runs) Resume(ctx context.Context, by access.Identity, run events.RunID) error {
 	_, err := s.begin(ctx, func(ctx context.Context) (*runner.Run, error) {
-		return s.config.Runner.Resume(ctx, tenant, run, runner.Terms{OnInput: s.config.OnInput, Approve: s.config.Approve})
+		return s.config.Runner.Resume(ctx, by.Tenant, run, runner.Terms{OnInput: s.config.OnInput, Approve: s.config.Approve})
 	})
 	return err
 }
 
 // Fork implements [web.Runs].
-func (s *Runs) Fork(ctx context.Context, tenant events.TenantID, run events.RunID, fork web.Fork) (web.Started, error) {
+func (s *Runs) Fork(ctx context.Context, by access.Identity, run events.RunID, fork web.Fork) (web.Started, error) {
 	return s.begin(ctx, func(ctx context.Context) (*runner.Run, error) {
-		return s.config.Runner.Fork(ctx, tenant, run, runner.Change{At: fork.At, Model: fork.Model, Instruction: fork.Instruction})
+		return s.config.Runner.Fork(ctx, by.Tenant, run, runner.Change{By: callerOf(by), At: fork.At, Model: fork.Model, Instruction: fork.Instruction})
 	})
 }
 

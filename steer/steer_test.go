@@ -4,14 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"net/http/httptest"
-	"strings"
 	"testing"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/convene-run/convene/access"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/internal/sim"
 	"github.com/convene-run/convene/llm"
@@ -28,41 +27,19 @@ func (m oneClient) Resolve(...string) (llm.Route, error) {
 	return llm.Route{{Endpoint: &llm.Endpoint{Name: "sim", Client: m.client}, Model: "sim"}}, nil
 }
 
-// tenants serves the dashboards of two tenants who share a runner.
+// tenants serves the dashboard of two tenants who share a runner, with a user for each.
 func tenants(t *testing.T, config steer.Config, options sim.Options) (*events.Memory, *runner.Runner, func(tenant, method, path, body string) (int, map[string]any)) {
 	t.Helper()
-	log := events.NewMemory()
-	r, err := runner.New(runner.Config{Log: log, Models: oneClient{sim.New(options)}})
-	require.NoError(t, err)
-	config.Runner = r
-	runs, at := steer.New(config), map[string]string{}
+	d := newDoors(t, config, options)
+	tokens := map[string]string{}
 	for _, tenant := range []string{"acme", "globex"} {
-		server := httptest.NewUnstartedServer(nil)
-		dashboard, err := web.New(web.Config{Log: log, Runs: runs, Tenant: events.TenantID(tenant), Address: server.Listener.Addr().String()})
-		require.NoError(t, err)
-		server.Config.Handler = dashboard
-		server.Start()
-		t.Cleanup(func() {
-			dashboard.Close()
-			server.Close()
-		})
-		at[tenant] = server.URL
+		tokens[tenant] = d.token(t, tenant, "ann", access.RoleUser)
 	}
-	t.Cleanup(func() {
-		now, cancel := context.WithCancel(context.Background())
-		cancel()
-		require.NoError(t, r.Shutdown(now))
-	})
-	return log, r, func(tenant, method, path, body string) (int, map[string]any) {
-		request, err := http.NewRequestWithContext(t.Context(), method, at[tenant]+path, strings.NewReader(body))
-		require.NoError(t, err)
-		request.Header.Set("Content-Type", "application/json")
-		response, err := http.DefaultClient.Do(request)
-		require.NoError(t, err)
-		defer response.Body.Close()
+	return d.log, d.runner, func(tenant, method, path, body string) (int, map[string]any) {
+		status, _, text := d.call(t, tokens[tenant], method, path, body)
 		answer := map[string]any{}
-		require.NoError(t, json.NewDecoder(response.Body).Decode(&answer))
-		return response.StatusCode, answer
+		require.NoError(t, json.Unmarshal([]byte(text), &answer))
+		return status, answer
 	}
 }
 
@@ -85,10 +62,10 @@ func TestTenantsAreApart(t *testing.T) {
 		status, answer := call("globex", http.MethodPost, path, body)
 		require.Equal(t, http.StatusNotFound, status, "%s: %v", path, answer)
 	}
-	runs := steer.New(steer.Config{Runner: r})
-	require.ErrorIs(t, runs.Cancel(t.Context(), "globex", events.RunID(id), "enough"), events.ErrNotFound)
-	require.ErrorIs(t, runs.Resume(t.Context(), "globex", events.RunID(id)), events.ErrNotFound)
-	_, err = runs.Fork(t.Context(), "globex", events.RunID(id), web.Fork{At: 1})
+	runs, globex := steer.New(steer.Config{Runner: r}), access.Operator("globex")
+	require.ErrorIs(t, runs.Cancel(t.Context(), globex, events.RunID(id), "enough"), events.ErrNotFound)
+	require.ErrorIs(t, runs.Resume(t.Context(), globex, events.RunID(id)), events.ErrNotFound)
+	_, err = runs.Fork(t.Context(), globex, events.RunID(id), web.Fork{At: 1})
 	require.ErrorIs(t, err, events.ErrNotFound)
 
 	status, forked := call("acme", http.MethodPost, run+"/fork", `{"at":1}`)

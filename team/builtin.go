@@ -9,6 +9,8 @@ import (
 	"path"
 	"strings"
 	"sync"
+
+	"github.com/convene-run/convene/internal/nearest"
 )
 
 // DefaultName is the built-in team of a run that names none: it claims no domain.
@@ -62,7 +64,7 @@ type UnknownError struct {
 }
 
 func unknown(name string) *UnknownError {
-	return &UnknownError{Name: name, Builtin: BuiltinNames(), Near: nearest(name, BuiltinNames())}
+	return &UnknownError{Name: name, Builtin: BuiltinNames(), Near: nearest.Of(name, BuiltinNames())}
 }
 
 func (e *UnknownError) Error() string {

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/convene-run/convene/internal/nearest"
 )
 
 // decoder fills Go values from nodes. It goes on after a problem, so that a
@@ -237,7 +239,7 @@ func (d *decoder) unknownKey(p pair, path string, keys []string, present map[str
 	if path != "" {
 		within = " in " + path
 	}
-	if near := nearest(p.key, keys); near != "" {
+	if near := nearest.Of(p.key, keys); near != "" {
 		if _, ok := present[near]; !ok {
 			d.broken[under(path, near)] = true // it is there, misspelt
 		}

@@ -181,6 +181,9 @@ func (r *Run) take(env events.Envelope, e events.UserMessage) bool {
 	if e.InputID != "" && !r.answer(e) {
 		return false
 	}
+	if e.Approval == nil { // who decides on a call says nothing besides
+		r.common = r.common.And(e.Grants)
+	}
 	if e.MessageID != "" {
 		r.thread.sent[e.MessageID] = &Sent{UserMessage: e, Time: env.Time, Run: r}
 	}

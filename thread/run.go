@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/convene-run/convene/access"
 	"github.com/convene-run/convene/board"
 	"github.com/convene-run/convene/document"
 	"github.com/convene-run/convene/events"
@@ -72,6 +73,8 @@ type Run struct {
 	// Denied are the permissions that were missing, in order.
 	Denied []events.PermissionDenied
 
+	// common is what all who wrote to the run may; nil is everything.
+	common access.Grants
 	// inputs are the requests for input, in order.
 	inputs []*Input
 	// answerer is who wrote the answer.

@@ -1,6 +1,7 @@
 package thread
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -152,18 +153,19 @@ func (r *Run) Recent(count int) []events.Message {
 	return messages[max(0, len(messages)-count):]
 }
 
-// Caller is who sent the message that the run answers: everybody in it acts on that one's
-// behalf. The local user, who may do everything, sent what no message says.
+// Caller is who sent the message that the run answers, or asked for the run: everybody in it
+// acts on that one's behalf, and has no permission that anybody lacks who wrote to the run.
+// The local user, who may do everything, asked where nothing says who did.
 func (r *Run) Caller() conversation.Caller {
-	if r.Started.Synthetic { // it is part of what was said before
-		if before := r.thread.before(r); before != nil {
-			return before.Caller()
-		}
-	}
+	caller := conversation.Caller{UserID: r.Started.UserID}
 	if sent := r.thread.Sent(r.Started.MessageID); sent != nil {
-		return conversation.Caller{UserID: sent.UserID, Grants: sent.Grants}
+		caller = conversation.Caller{UserID: sent.UserID, Grants: sent.Grants}
+	} else if before := r.thread.before(r); before != nil && r.Started.Synthetic { // it is part of what was said before
+		caller = before.Caller()
 	}
-	return conversation.Caller{}
+	caller.UserID = cmp.Or(r.Started.By, caller.UserID)
+	caller.Grants = caller.Grants.And(r.Started.Grants).And(r.common)
+	return caller
 }
 
 // before is the run that came before another one, nil if there is none.

@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	"github.com/convene-run/convene/access"
 	"github.com/convene-run/convene/events"
 )
 
@@ -17,7 +18,7 @@ import (
 const maxBodyBytes = 16 << 20
 
 // registerAPI adds the operations that the OpenAPI document describes.
-func (s *Server) registerAPI(mux *http.ServeMux) {
+func (s *Server) registerAPI(mux router) {
 	config := huma.DefaultConfig("convene", s.config.Version)
 	config.Info.Description = "Start, follow and steer runs, and watch batches. Events come by WebSocket from /ws?thread_id=…&after=SEQ, " +
 		"or as server-sent events from /api/v1/threads/{thread_id}/events."
@@ -101,7 +102,7 @@ func (s *Server) registerReading(api huma.API) {
 	huma.Register(api, huma.Operation{
 		OperationID: "get-run-totals", Method: http.MethodGet, Path: "/api/v1/runs/totals", Summary: "What all matching runs come to: number, tokens, cost",
 	}, func(ctx context.Context, in *totalsInput) (*totalsOutput, error) {
-		totals, err := s.config.Log.Totals(ctx, s.narrowed(&in.RunFilter))
+		totals, err := s.config.Log.Totals(ctx, callerOf(ctx).narrowed(&in.RunFilter))
 		if err != nil {
 			return nil, s.apiError(err)
 		}
@@ -132,7 +133,7 @@ func (s *Server) registerReading(api huma.API) {
 }
 
 func (s *Server) listRuns(ctx context.Context, in *listInput) (*listOutput, error) {
-	query := s.narrowed(&in.RunFilter)
+	query := callerOf(ctx).narrowed(&in.RunFilter)
 	query.Before, query.Limit = in.Before, in.Limit
 	runs, err := s.config.Log.Runs(ctx, query)
 	if err != nil {
@@ -148,9 +149,10 @@ func (s *Server) listRuns(ctx context.Context, in *listInput) (*listOutput, erro
 	return out, nil
 }
 
-func (s *Server) narrowed(in *RunFilter) events.RunQuery {
+// narrowed gives the query for runs that the caller may see.
+func (c caller) narrowed(in *RunFilter) events.RunQuery {
 	query := events.RunQuery{
-		Tenant: s.config.Tenant, Thread: in.Thread, Status: in.Status, Search: in.Search,
+		Tenant: c.Tenant, UserID: c.only(), Thread: in.Thread, Status: in.Status, Search: in.Search,
 		Team: in.Team, Model: in.Model, Own: in.Own, Batch: in.Batch, MinCostUSD: in.Cost,
 	}
 	if !in.Since.IsZero() {
@@ -167,12 +169,19 @@ func firstID(at time.Time) events.RunID {
 }
 
 func (s *Server) view(ctx context.Context, idOrPrefix string) (RunView, error) {
-	summary, err := s.config.Log.FindRun(ctx, s.config.Tenant, idOrPrefix)
+	c := callerOf(ctx)
+	summary, err := s.config.Log.FindRun(ctx, c.Tenant, idOrPrefix)
+	if c.only() != "" && (errors.Is(err, events.ErrAmbiguous) || err == nil && string(summary.Run) != idOrPrefix) {
+		err = events.ErrNotFound // how much of an id is needed would tell of the runs of others
+	}
+	if err == nil {
+		err = c.reaches(summary.UserID, events.ErrNotFound)
+	}
 	if errors.Is(err, events.ErrNotFound) {
 		return RunView{}, s.noRun(ctx, idOrPrefix)
 	}
 	if err != nil {
-		return RunView{RunSummary: summary}, err
+		return RunView{}, err
 	}
 	return ViewRun(ctx, s.config.Log, summary)
 }
@@ -204,8 +213,7 @@ func (s *Server) listEvents(ctx context.Context, in *eventsInput) (*eventsOutput
 	if err != nil {
 		return nil, s.apiError(err)
 	}
-	key := events.ThreadKey{Tenant: s.config.Tenant, Thread: view.Thread}
-	encoded, err := s.config.Log.ReadEncoded(ctx, key, in.After, in.Limit)
+	encoded, err := s.config.Log.ReadEncoded(ctx, callerOf(ctx).key(view.Thread), in.After, in.Limit)
 	if err != nil {
 		return nil, s.apiError(err)
 	}
@@ -217,20 +225,30 @@ func (s *Server) listEvents(ctx context.Context, in *eventsInput) (*eventsOutput
 	return out, nil
 }
 
+// CallerView is who a caller is.
+type CallerView struct {
+	Tenant events.TenantID `json:"tenant_id"`
+	User   string          `json:"user_id,omitempty"`
+	Roles  []string        `json:"roles"`
+}
+
 type serverOutput struct{ Body ServerView }
 
 // ServerView is what a server is and can do.
 type ServerView struct {
 	Version string `json:"version"`
-	// CanStart is set where runs can be started and steered.
+	// CanStart is set where the caller can start and steer runs.
 	CanStart bool       `json:"can_start"`
+	Caller   CallerView `json:"caller" doc:"Who the server takes the caller for."`
 	Teams    []TeamInfo `json:"teams"`
 	Now      time.Time  `json:"now" doc:"The server's clock."`
 }
 
-func (s *Server) getServer(context.Context, *struct{}) (*serverOutput, error) {
+func (s *Server) getServer(ctx context.Context, _ *struct{}) (*serverOutput, error) {
+	c := callerOf(ctx)
 	return &serverOutput{ServerView{
-		Version: s.config.Version, CanStart: s.config.Runs != nil, Teams: s.teams(), Now: time.Now().UTC(),
+		Version: s.config.Version, CanStart: s.config.Runs != nil && c.Allow(access.RunsStart), Teams: s.teams(ctx), Now: time.Now().UTC(),
+		Caller: CallerView{Tenant: c.Tenant, User: c.User, Roles: orEmpty(c.Roles)},
 	}}, nil
 }
 
@@ -240,15 +258,15 @@ type teamsOutput struct {
 	}
 }
 
-func (s *Server) listTeams(context.Context, *struct{}) (*teamsOutput, error) {
+func (s *Server) listTeams(ctx context.Context, _ *struct{}) (*teamsOutput, error) {
 	out := &teamsOutput{}
-	out.Body.Teams = s.teams()
+	out.Body.Teams = s.teams(ctx)
 	return out, nil
 }
 
-func (s *Server) teams() []TeamInfo {
+func (s *Server) teams(ctx context.Context) []TeamInfo {
 	if s.config.Runs == nil {
 		return []TeamInfo{}
 	}
-	return orEmpty(s.config.Runs.Teams(s.config.Tenant))
+	return orEmpty(s.config.Runs.Teams(callerOf(ctx).Tenant))
 }

@@ -85,7 +85,7 @@ func (s *Server) serveArtifact(w http.ResponseWriter, r *http.Request) {
 		s.problem(w, r, refuse(http.StatusNotFound, "run %s has no artifact %.80q: its artifacts are at /api/v1/runs/%s/artifacts", view.Run, id, view.Run))
 		return
 	}
-	content, err := s.config.Log.OpenArtifact(r.Context(), events.ThreadKey{Tenant: s.config.Tenant, Thread: view.Thread}, id)
+	content, err := s.config.Log.OpenArtifact(r.Context(), callerOf(r.Context()).key(view.Thread), id)
 	if errors.Is(err, events.ErrNotFound) {
 		err = refuse(http.StatusNotFound, "the log names artifact %s, and this store does not have its bytes", id.Short())
 	}

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -80,13 +81,17 @@ func (s *Server) registerBatches(api huma.API) {
 }
 
 func (s *Server) listBatches(ctx context.Context, in *listBatchesInput) (*listBatchesOutput, error) {
+	out, c := &listBatchesOutput{}, callerOf(ctx)
+	out.Body.Batches = []BatchView{}
+	if !c.Sees("") { // a batch is nobody's
+		return out, nil
+	}
 	batches, err := s.config.Log.Batches(ctx, events.BatchQuery{
-		Tenant: s.config.Tenant, Status: in.Status, Search: in.Search, Before: in.Before, Limit: in.Limit,
+		Tenant: c.Tenant, Status: in.Status, Search: in.Search, Before: in.Before, Limit: in.Limit,
 	})
 	if err != nil {
 		return nil, s.apiError(err)
 	}
-	out := &listBatchesOutput{}
 	out.Body.Batches, out.Body.More = make([]BatchView, len(batches)), len(batches) == in.Limit
 	for i, batch := range batches {
 		if out.Body.Batches[i], err = ViewBatch(ctx, s.config.Log, batch); err != nil {
@@ -102,7 +107,7 @@ func (s *Server) listRows(ctx context.Context, in *rowsInput) (*rowsOutput, erro
 		return nil, s.apiError(err)
 	}
 	rows, err := s.config.Log.Runs(ctx, events.RunQuery{
-		Tenant: s.config.Tenant, Batch: batch.Batch, Status: in.Status, Search: in.Search,
+		Tenant: batch.Tenant, Batch: batch.Batch, Status: in.Status, Search: in.Search,
 		OldestFirst: true, After: in.After, Limit: in.Limit,
 	})
 	if err != nil {
@@ -114,7 +119,11 @@ func (s *Server) listRows(ctx context.Context, in *rowsInput) (*rowsOutput, erro
 }
 
 func (s *Server) batch(ctx context.Context, id events.BatchID) (events.BatchSummary, error) {
-	summary, err := s.config.Log.FindBatch(ctx, s.config.Tenant, string(id))
+	c := callerOf(ctx)
+	summary, err := s.config.Log.FindBatch(ctx, c.Tenant, string(id))
+	if err == nil || errors.Is(err, events.ErrAmbiguous) {
+		err = cmp.Or(c.reaches("", events.ErrNotFound), err)
+	}
 	if errors.Is(err, events.ErrNotFound) {
 		err = refuse(http.StatusNotFound, "there is no batch %.80q. GET /api/v1/batches lists them", id)
 	}
@@ -151,21 +160,35 @@ func ViewBatch(ctx context.Context, log events.Index, summary events.BatchSummar
 
 // noRun refuses what is no run, and says so of a batch.
 func (s *Server) noRun(ctx context.Context, id string) error {
-	batch, err := s.config.Log.FindBatch(ctx, s.config.Tenant, id)
+	c := callerOf(ctx)
+	batch, err := s.config.Log.FindBatch(ctx, c.Tenant, id)
 	switch {
-	case err == nil:
+	case err == nil && c.Sees(""):
 		return refuse(http.StatusNotFound, "%.80q is a batch, not a run. GET /api/v1/batches/%s describes it, and /api/v1/batches/%[2]s/rows of its runs", id, batch.Batch)
-	case errors.Is(err, events.ErrNotFound), errors.Is(err, events.ErrAmbiguous):
+	case err == nil, errors.Is(err, events.ErrNotFound), errors.Is(err, events.ErrAmbiguous):
 		return refuse(http.StatusNotFound, "there is no run %.80q. GET /api/v1/runs lists them", id)
 	}
 	return err
 }
 
-// tip says where a thread of runs, or of a batch, ends.
+// tip says where a thread of runs, or of a batch, ends, if the caller may know of it.
 func (s *Server) tip(ctx context.Context, thread events.ThreadID) (events.Tip, error) {
-	tip, err := s.config.Log.Last(ctx, events.ThreadKey{Tenant: s.config.Tenant, Thread: thread})
+	tip, err := s.tipOfAny(ctx, thread)
 	if err == nil && tip.Seq == 0 {
-		err = refuse(http.StatusNotFound, "there is no thread %.80q. GET /api/v1/runs and /api/v1/batches give the threads", thread)
+		err = noThread(thread)
 	}
 	return tip, err
+}
+
+// tipOfAny is tip of a thread that need not be there yet.
+func (s *Server) tipOfAny(ctx context.Context, thread events.ThreadID) (events.Tip, error) {
+	tip, err := s.config.Log.Last(ctx, callerOf(ctx).key(thread))
+	if err == nil && tip.Seq > 0 {
+		err = s.reach(ctx, thread, noThread(thread))
+	}
+	return tip, err
+}
+
+func noThread(thread events.ThreadID) error {
+	return refuse(http.StatusNotFound, "there is no thread %.80q. GET /api/v1/runs and /api/v1/batches give the threads", thread)
 }

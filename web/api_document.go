@@ -9,13 +9,13 @@ import (
 // describeAccess says in the OpenAPI document where the server is and who may come in.
 func (s *Server) describeAccess(doc *huma.OpenAPI) {
 	doc.Servers = []*huma.Server{{URL: "/", Description: "This server"}}
-	if s.config.Token == "" {
+	if s.config.Keeper == nil {
 		doc.Security = []map[string][]string{{}} // this machine alone can connect
 		return
 	}
 	doc.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
-		"token":   {Type: "http", Scheme: "bearer", Description: "The token in convene serve --token-file."},
-		"session": {Type: "apiKey", In: "cookie", Name: cookieName, Description: "What a browser gets for a login link."},
+		"token":   {Type: "http", Scheme: "bearer", Description: "A token of convene token add, of an issuer that the server accepts, or the one in convene serve --token-file."},
+		"session": {Type: "apiKey", In: "cookie", Name: cookieName, Description: "What a browser gets when it signs in."},
 	}
 	doc.Security = []map[string][]string{{"token": {}}, {"session": {}}}
 }

@@ -191,12 +191,17 @@ func (s *Server) say(ctx context.Context, in *sayInput) (*receiptOutput, error) 
 	if err != nil {
 		return nil, s.apiError(err)
 	}
-	tip, err := s.config.Log.Last(ctx, events.ThreadKey{Tenant: s.config.Tenant, Thread: in.Thread})
+	tip, err := s.tipOfAny(ctx, in.Thread)
 	if err != nil {
 		return nil, s.apiError(err)
 	}
-	receipt, err := runs.Send(ctx, s.config.Tenant, Said{
-		Thread: in.Thread, New: tip.Run == "", Content: in.Body.Content, ID: in.Body.ID, UserID: in.Body.UserID,
+	c := callerOf(ctx)
+	user, err := c.as(in.Body.UserID)
+	if err != nil {
+		return nil, s.apiError(err)
+	}
+	receipt, err := runs.Send(ctx, c.Identity, Said{
+		Thread: in.Thread, New: tip.Run == "", Content: in.Body.Content, ID: in.Body.ID, UserID: user,
 		ChannelType: in.Body.ChannelType, ChannelID: in.Body.ChannelID, Metadata: json.RawMessage(in.Body.Metadata),
 		Delivery: in.Body.Delivery, InputID: in.Body.InputID, Approval: in.Body.Approval.approval(), Team: in.Body.Team,
 	})
@@ -217,7 +222,11 @@ func (s *Server) handOff(ctx context.Context, in *handOffInput) (*handOffOutput,
 	if err != nil {
 		return nil, s.apiError(err)
 	}
-	id, err := runs.HandOff(ctx, s.config.Tenant, in.Thread, in.Body)
+	c := callerOf(ctx)
+	if in.Body.UserID, err = c.as(in.Body.UserID); err != nil {
+		return nil, s.apiError(err)
+	}
+	id, err := runs.HandOff(ctx, c.Identity, in.Thread, in.Body)
 	if err != nil {
 		return nil, s.apiError(err)
 	}
@@ -227,9 +236,14 @@ func (s *Server) handOff(ctx context.Context, in *handOffInput) (*handOffOutput,
 }
 
 func (s *Server) leave(ctx context.Context, in *leaveInput) (*threadOutput, error) {
+	c := callerOf(ctx)
 	runs, err := s.steeredThread(ctx, in.Thread)
+	user := ""
 	if err == nil {
-		err = runs.Leave(ctx, s.config.Tenant, in.Thread, in.Handoff, in.UserID)
+		user, err = c.as(in.UserID)
+	}
+	if err == nil {
+		err = runs.Leave(ctx, c.Identity, in.Thread, in.Handoff, user)
 	}
 	if err != nil {
 		return nil, s.apiError(err)

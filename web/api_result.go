@@ -68,7 +68,7 @@ func orEmpty[T any](list []T) []T {
 // fold lends a thread as it is now, which has the event with seq through at least. use keeps
 // nothing of it that changes.
 func (s *Server) fold(ctx context.Context, id events.ThreadID, through events.Seq, use func(*thread.Thread) error) error {
-	key := events.ThreadKey{Tenant: s.config.Tenant, Thread: id}
+	key := callerOf(ctx).key(id)
 	return s.config.Kept.Use(ctx, key, func(th *thread.Thread) error {
 		if th.Seq < through {
 			return &events.DamagedError{Key: key, Seq: th.Seq + 1, Problem: "the log tells of this event and does not have it"}

@@ -48,7 +48,12 @@ func (s *Server) registerSteering(api huma.API) {
 		DefaultStatus: http.StatusCreated, MaxBodyBytes: maxBodyBytes,
 	}, func(ctx context.Context, in *startInput) (*startOutput, error) {
 		return s.begun(func(runs Runs) (Started, error) {
-			return runs.Start(ctx, s.config.Tenant, Job{
+			if in.Body.Thread != "" {
+				if _, err := s.tipOfAny(ctx, in.Body.Thread); err != nil {
+					return Started{}, err
+				}
+			}
+			return runs.Start(ctx, callerOf(ctx).Identity, Job{
 				Request: in.Body.Request, Team: in.Body.Team, Model: in.Body.Model, Solo: in.Body.Solo,
 				Vars: in.Body.Vars, Thread: in.Body.Thread, Traceparent: in.Traceparent,
 			})
@@ -64,7 +69,7 @@ func (s *Server) registerSteering(api huma.API) {
 			return nil, s.apiError(err)
 		}
 		return s.begun(func(runs Runs) (Started, error) {
-			return runs.Fork(ctx, s.config.Tenant, view.Run, Fork{At: in.Body.At, Model: in.Body.Model, Instruction: in.Body.Instruction})
+			return runs.Fork(ctx, callerOf(ctx).Identity, view.Run, Fork{At: in.Body.At, Model: in.Body.Model, Instruction: in.Body.Instruction})
 		})
 	})
 	huma.Register(api, huma.Operation{
@@ -76,7 +81,7 @@ func (s *Server) registerSteering(api huma.API) {
 			if in.Body != nil && in.Body.Reason != "" {
 				reason = in.Body.Reason
 			}
-			return runs.Cancel(ctx, s.config.Tenant, run, reason)
+			return runs.Cancel(ctx, callerOf(ctx).Identity, run, reason)
 		})
 	})
 	huma.Register(api, huma.Operation{
@@ -84,13 +89,13 @@ func (s *Server) registerSteering(api huma.API) {
 		Summary:       "Park a run, to be resumed: its model calls under way end first",
 		DefaultStatus: http.StatusAccepted,
 	}, func(ctx context.Context, in *runInput) (*runOutput, error) {
-		return s.steered(ctx, in.Run, func(runs Runs, run events.RunID) error { return runs.Stop(ctx, s.config.Tenant, run) })
+		return s.steered(ctx, in.Run, func(runs Runs, run events.RunID) error { return runs.Stop(ctx, callerOf(ctx).Identity, run) })
 	})
 	huma.Register(api, huma.Operation{
 		OperationID: "resume-run", Method: http.MethodPost, Path: "/api/v1/runs/{run_id}/resume", Summary: "Take up a run that nobody drives",
 		DefaultStatus: http.StatusAccepted,
 	}, func(ctx context.Context, in *runInput) (*runOutput, error) {
-		return s.steered(ctx, in.Run, func(runs Runs, run events.RunID) error { return runs.Resume(ctx, s.config.Tenant, run) })
+		return s.steered(ctx, in.Run, func(runs Runs, run events.RunID) error { return runs.Resume(ctx, callerOf(ctx).Identity, run) })
 	})
 }
 

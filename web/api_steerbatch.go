@@ -49,7 +49,7 @@ func (s *Server) stopBatch(ctx context.Context, batches Batches, view BatchView)
 	if view.HeldBy == "" {
 		return refuse(http.StatusConflict, "no process runs batch %s", view.Batch)
 	}
-	return batches.Stop(ctx, s.config.Tenant, view.Batch)
+	return batches.Stop(ctx, callerOf(ctx).Identity, view.Batch)
 }
 
 func (s *Server) resumeBatch(ctx context.Context, batches Batches, view BatchView) error {
@@ -59,7 +59,7 @@ func (s *Server) resumeBatch(ctx context.Context, batches Batches, view BatchVie
 	if view.Finished() || view.Rows > 0 && view.Done == view.Rows {
 		return refuse(http.StatusConflict, "no row of batch %s is left: it is %s", view.Batch, view.Status)
 	}
-	return batches.Continue(ctx, s.config.Tenant, view.BatchSummary, false)
+	return batches.Continue(ctx, callerOf(ctx).Identity, view.BatchSummary, false)
 }
 
 func (s *Server) retryBatch(ctx context.Context, batches Batches, view BatchView) error {
@@ -69,7 +69,7 @@ func (s *Server) retryBatch(ctx context.Context, batches Batches, view BatchView
 	if view.Failed+view.Degraded == 0 {
 		return refuse(http.StatusConflict, "no row of batch %s has failed or is degraded", view.Batch)
 	}
-	return batches.Continue(ctx, s.config.Tenant, view.BatchSummary, true)
+	return batches.Continue(ctx, callerOf(ctx).Identity, view.BatchSummary, true)
 }
 
 // idle refuses a batch that runs.

@@ -110,7 +110,7 @@ func (s *Server) listThreads(ctx context.Context, in *listThreadsInput) (*listTh
 	if err != nil {
 		return nil, s.apiError(err)
 	}
-	out := &listThreadsOutput{}
+	out, c := &listThreadsOutput{}, callerOf(ctx)
 	out.Body.Threads = []ThreadLine{}
 	for _, page := range threadPages[from:] {
 		statuses := common(page.statuses, in.Status)
@@ -118,7 +118,7 @@ func (s *Server) listThreads(ctx context.Context, in *listThreadsInput) (*listTh
 			continue
 		}
 		runs, err := s.threadRuns(ctx, in, events.RunQuery{
-			Tenant: s.config.Tenant, Threads: true, Status: statuses, Search: in.Search, Before: before,
+			Tenant: c.Tenant, UserID: c.only(), Threads: true, Status: statuses, Search: in.Search, Before: before,
 		}, in.Limit+1-len(out.Body.Threads))
 		if err != nil {
 			return nil, s.apiError(err)

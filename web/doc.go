@@ -22,3 +22,7 @@
 //
 //go:generate go run ../internal/tsgen src/events.ts
 package web
+
+import ()
+
+import ()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/convene-run/convene/access"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/web"
 )
@@ -16,7 +17,7 @@ import (
 // cookie comes in again with the token, and with nothing else.
 func TestErrorsAsPages(t *testing.T) {
 	const token = "a-token-of-this-test"
-	server := serve(t, web.Config{Log: events.NewMemory(), Token: token})
+	server := serve(t, web.Config{Log: events.NewMemory(), Keeper: access.OneToken(token)})
 	const html = "text/html,application/xhtml+xml"
 	status, header, body := server.get(t, "/", "Accept", html)
 	require.Equal(t, http.StatusUnauthorized, status)

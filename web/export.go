@@ -77,7 +77,7 @@ func (s *Server) serveExport(w http.ResponseWriter, r *http.Request) {
 		s.problem(w, r, err)
 		return
 	}
-	key := events.ThreadKey{Tenant: s.config.Tenant, Thread: view.Thread}
+	key := callerOf(r.Context()).key(view.Thread)
 	bodies := Encoded(r.Context(), s.config.Log, key, view.LastSeq)
 	name, kind := "convene-"+string(view.Run), "application/x-ndjson"
 	write := func() error { return writeJSONL(w, bodies) }

@@ -223,10 +223,10 @@ func TestPageAndGoFoldAlike(t *testing.T) {
 	t.Run("fork", func(t *testing.T) {
 		log := events.NewMemory()
 		runs := newSimRuns(t, log, sim.Options{})
-		first, err := runs.Start(t.Context(), "", web.Job{Request: "Plan a day in Kyoto"})
+		first, err := runs.Start(t.Context(), operator, web.Job{Request: "Plan a day in Kyoto"})
 		require.NoError(t, err)
 		runs.wait()
-		fork, err := runs.Fork(t.Context(), "", first.Run, web.Fork{At: 12, Instruction: "Keep it cheap"})
+		fork, err := runs.Fork(t.Context(), operator, first.Run, web.Fork{At: 12, Instruction: "Keep it cheap"})
 		require.NoError(t, err)
 		runs.wait()
 		key := events.ThreadKey{Tenant: events.LocalTenant, Thread: fork.Thread}

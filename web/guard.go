@@ -1,9 +1,9 @@
 package web
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
-	"crypto/subtle"
 	"errors"
 	"fmt"
 	"net"
@@ -14,22 +14,31 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/convene-run/convene/access"
 )
 
-// guard lets in who may come in: requests that name a host of ours, come from a page
-// of ours or from no page at all, and know the token if there is one.
+// guard knows who may come in: requests that name a host of ours, come from a page of ours or
+// from no page at all, and have a credential that is known, if one is needed.
 type guard struct {
 	hosts map[string]bool
 	// address is one of them that works from a browser.
 	address string
-	token   string
+	// keeper knows whose a credential is; nil where everybody is as.
+	keeper access.Keeper
+	// as is who comes in where there is no keeper, or by a login link.
+	as access.Identity
 
 	mu sync.Mutex // guards codes and sessions
 	// codes are the one-time codes of login links, with their end.
 	codes map[string]time.Time
-	// sessions are the digests of the cookies that were given out.
-	sessions map[[sha256.Size]byte]bool
+	// sessions are those of the cookies that were given out, by the digest of the cookie.
+	sessions map[[sha256.Size]byte]session
 }
+
+// session is who signed in: whoever holds the credential, which is looked at again with each
+// request, or guard.as where it is empty.
+type session struct{ credential string }
 
 const (
 	cookieName = "convene_session"
@@ -42,7 +51,9 @@ const (
 	// loginAddress is where a browser is let in: by a link that works once, or the token.
 	loginAddress = "/login"
 	// maxLoginBytes bounds the form with the token.
-	maxLoginBytes = 4 << 10
+	maxLoginBytes = 2 * maxCredentialBytes
+	// maxCredentialBytes is more than any token has: JWTs are some kilobytes.
+	maxCredentialBytes = 16 << 10
 )
 
 func newGuard(config Config) (*guard, error) {
@@ -54,10 +65,10 @@ func newGuard(config Config) (*guard, error) {
 	if ip, err := netip.ParseAddr(host); err == nil {
 		loopback, everywhere = ip.IsLoopback(), ip.IsUnspecified()
 	}
-	if !loopback && config.Token == "" {
-		return nil, fmt.Errorf("address %s can be reached by others: convene serve and convene mcp do that, with a token in --token-file FILE; or listen on 127.0.0.1", config.Address)
+	if !loopback && config.Keeper == nil {
+		return nil, fmt.Errorf("address %s can be reached by others: make a token for each of them with convene token add, or give convene serve and convene mcp a single one in --token-file FILE; or listen on 127.0.0.1", config.Address)
 	}
-	g := &guard{hosts: map[string]bool{}, token: config.Token, codes: map[string]time.Time{}, sessions: map[[sha256.Size]byte]bool{}}
+	g := &guard{hosts: map[string]bool{}, keeper: config.Keeper, as: config.As, codes: map[string]time.Time{}, sessions: map[[sha256.Size]byte]session{}}
 	names := []string{host}
 	switch {
 	case loopback:
@@ -95,16 +106,18 @@ func ownAddresses() (names []string) {
 	return names
 }
 
-// Guard lets those through to next whom a [Server] with this address, hosts and token lets in,
-// for what else a program serves over HTTP; address is a host and port that clients reach it
-// at. Of config, Address, Hosts, Token and Logger count.
+// Guard lets those through to next who may do everything that As may, as a [Server] with this
+// address, hosts and keeper would let them in: for what else a program serves over HTTP, which
+// does not tell its callers apart. address is a host and port that clients reach it at. Of
+// config, Address, Hosts, Keeper, As and Logger count.
 func Guard(config Config, next http.Handler) (guarded http.Handler, address string, err error) {
+	config = config.withDefaults()
 	g, err := newGuard(config)
 	if err != nil {
 		return nil, "", err
 	}
-	s := &Server{config: config.withDefaults()}
-	return g.protect(s, g.check, next), g.address, nil
+	s := &Server{config: config}
+	return g.protect(s, g.checkWhole, next), g.address, nil
 }
 
 // protect answers what may not come in, and sets the headers that every answer has.
@@ -125,27 +138,25 @@ func (g *guard) protect(s *Server, check func(*http.Request) error, next http.Ha
 	})
 }
 
-// checkPage is check for a server with pages: anybody may ask whether it lives, and say who
-// they are.
+// checkPage is for a server with pages: anybody may ask whether it lives, and its doors ask who
+// comes in.
 func (g *guard) checkPage(r *http.Request) error {
-	switch r.URL.Path {
-	case "/healthz":
+	if r.URL.Path == "/healthz" {
 		return nil
-	case loginAddress:
-		return g.checkFrom(r)
 	}
-	return g.check(r)
+	return g.checkFrom(r)
 }
 
-// check says what keeps a request out.
-func (g *guard) check(r *http.Request) error {
+// checkWhole lets in whoever may do everything that the guard's own identity may.
+func (g *guard) checkWhole(r *http.Request) error {
 	if err := g.checkFrom(r); err != nil {
 		return err
 	}
-	if g.token != "" && !g.known(r) {
-		return errNotAuthorized
+	who, err := g.identify(r)
+	if err == nil && (who.Tenant != g.as.Tenant || who.Grants != nil) {
+		err = refuse(http.StatusForbidden, "only administrators of the tenant %s come in here", g.as.Tenant)
 	}
-	return nil
+	return err
 }
 
 // checkFrom looks at where a request comes from, and what host it means to reach.
@@ -165,24 +176,53 @@ func (g *guard) ours(origin string) bool {
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Path == "" && u.User == nil && g.hosts[strings.ToLower(u.Host)]
 }
 
-func (g *guard) known(r *http.Request) bool {
-	if given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
-		return g.isToken(given)
+// identify gives who sends a request, as far as their credential is good now.
+func (g *guard) identify(r *http.Request) (access.Identity, error) {
+	if g.keeper == nil {
+		return g.as, nil
 	}
-	cookie, err := r.Cookie(cookieName)
-	if err != nil {
-		return false
+	credential, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if !ok {
+		cookie, err := r.Cookie(cookieName)
+		if err != nil {
+			return access.Identity{}, errNotAuthorized
+		}
+		g.mu.Lock()
+		s, known := g.sessions[sha256.Sum256([]byte(cookie.Value))]
+		g.mu.Unlock()
+		switch {
+		case !known:
+			return access.Identity{}, errNotAuthorized
+		case s.credential == "":
+			return g.as, nil
+		}
+		credential = s.credential
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.sessions[sha256.Sum256([]byte(cookie.Value))]
+	return g.holder(r.Context(), credential)
 }
 
-// isToken compares in a time that tells nothing of the token.
-func (g *guard) isToken(given string) bool {
-	a, b := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(g.token))
-	return subtle.ConstantTimeCompare(a[:], b[:]) == 1
+// holder gives whose credential it is.
+func (g *guard) holder(ctx context.Context, credential string) (access.Identity, error) {
+	if len(credential) > maxCredentialBytes {
+		return access.Identity{}, errNotAuthorized
+	}
+	who, err := g.keeper.Identify(ctx, credential)
+	switch {
+	case errors.Is(err, access.ErrUnknown):
+		return access.Identity{}, errNotAuthorized
+	case err != nil:
+		return access.Identity{}, &keeperError{err}
+	}
+	return who, nil
 }
+
+// keeperError is for a keeper that can say nothing of a credential: the caller is told no more
+// than that.
+type keeperError struct{ cause error }
+
+func (e *keeperError) Error() string { return "credentials cannot be checked: " + e.cause.Error() }
+
+func (e *keeperError) Unwrap() error { return e.cause }
 
 // errManyLinks is for one login link too many.
 var errManyLinks = errors.New("too many login links are open: use one, or wait until they expire")
@@ -209,7 +249,7 @@ func (g *guard) loginPath() (string, error) {
 var errNotAuthorized = &Refusal{Status: http.StatusUnauthorized, Detail: "not authorized"}
 
 // login trades a one-time code for the secret of a session.
-func (g *guard) login(code string) (session string, err error) {
+func (g *guard) login(code string) (secret string, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	end, known := g.codes[code]
@@ -217,49 +257,49 @@ func (g *guard) login(code string) (session string, err error) {
 	if !known || time.Now().After(end) {
 		return "", errNotAuthorized
 	}
-	return g.open(), nil
+	return g.open(session{}), nil
 }
 
 // open begins a session and gives its secret; g.mu is held.
-func (g *guard) open() string {
+func (g *guard) open(s session) string {
 	if len(g.sessions) >= maxSessions {
 		clear(g.sessions)
 	}
-	session := rand.Text()
-	g.sessions[sha256.Sum256([]byte(session))] = true
-	return session
+	secret := rand.Text()
+	g.sessions[sha256.Sum256([]byte(secret))] = s
+	return secret
 }
 
-// loginByToken trades the token for the secret of a session.
-func (g *guard) loginByToken(token string) (session string, err error) {
-	if !g.isToken(token) {
-		return "", errNotAuthorized
+// loginByToken trades a token for the secret of a session.
+func (g *guard) loginByToken(ctx context.Context, token string) (secret string, err error) {
+	if _, err := g.holder(ctx, token); err != nil {
+		return "", err
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.open(), nil
+	return g.open(session{token}), nil
 }
 
 // serveLogin answers GET /login?code=…, or the form with the token, with a cookie.
 func (s *Server) serveLogin(w http.ResponseWriter, r *http.Request) {
-	if s.guard.token == "" {
+	if s.guard.keeper == nil {
 		http.Redirect(w, r, "/", http.StatusSeeOther)
 		return
 	}
-	var session string
+	var secret string
 	var err error
 	if r.Method == http.MethodPost {
 		r.Body = http.MaxBytesReader(w, r.Body, maxLoginBytes)
-		session, err = s.guard.loginByToken(r.PostFormValue("token"))
+		secret, err = s.guard.loginByToken(r.Context(), strings.TrimSpace(r.PostFormValue("token")))
 	} else {
-		session, err = s.guard.login(r.URL.Query().Get("code"))
+		secret, err = s.guard.login(r.URL.Query().Get("code"))
 	}
 	if err != nil {
 		s.problem(w, r, err)
 		return
 	}
 	http.SetCookie(w, &http.Cookie{
-		Name: cookieName, Value: session, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		Name: cookieName, Value: secret, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
 		Secure: r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https",
 	})
 	// A redirect would not carry a strict cookie when the link was clicked elsewhere.
@@ -271,7 +311,7 @@ func (s *Server) serveLogin(w http.ResponseWriter, r *http.Request) {
 // for ten minutes.
 func (s *Server) LoginURL() (string, error) {
 	base := "http://" + s.guard.address
-	if s.config.Token == "" {
+	if s.config.Keeper == nil {
 		return base + "/", nil
 	}
 	path, err := s.guard.loginPath()

@@ -9,6 +9,7 @@ import (
 	"github.com/gorilla/websocket"
 	"github.com/stretchr/testify/require"
 
+	"github.com/convene-run/convene/access"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/web"
 )
@@ -57,7 +58,7 @@ func TestToken(t *testing.T) {
 	log := events.NewMemory()
 	s := newScript(t, log)
 	s.start("secret")
-	server := serve(t, web.Config{Log: log, Token: "a-very-secret-token"})
+	server := serve(t, web.Config{Log: log, Keeper: access.OneToken("a-very-secret-token")})
 	for _, path := range []string{"/", "/app.js", "/api/v1/runs", "/api/v1/openapi.json", "/metrics", "/ws?thread_id=" + string(s.key.Thread), "/nothing"} {
 		for _, header := range [][]string{
 			nil, {"Authorization", "Bearer wrong"}, {"Authorization", "Bearer "}, {"Authorization", "Basic a-very-secret-token"},
@@ -103,7 +104,7 @@ func TestOpenAddressNeedsAToken(t *testing.T) {
 	for _, address := range []string{"0.0.0.0:8484", "[::]:8484", ":8484", "192.168.1.5:8484", "convene.example.org:8484"} {
 		_, err := web.New(web.Config{Log: events.NewMemory(), Address: address})
 		require.ErrorContains(t, err, "--token-file", address)
-		_, err = web.New(web.Config{Log: events.NewMemory(), Address: address, Token: "a-very-secret-token"})
+		_, err = web.New(web.Config{Log: events.NewMemory(), Address: address, Keeper: access.OneToken("a-very-secret-token")})
 		require.NoError(t, err)
 	}
 	for _, address := range []string{"127.0.0.1:8484", "localhost:8484", "[::1]:8484"} {

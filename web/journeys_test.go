@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/convene-run/convene/access"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/events/sqlite"
 	"github.com/convene-run/convene/internal/sim"
@@ -460,7 +461,7 @@ func TestEdgeForeignThread(t *testing.T) {
 	d := newDesk(t, newModelServer(t), nil)
 	c := newChat(t, d.served)
 	c.answers("Hello")
-	other := newChat(t, serve(t, web.Config{Log: d.log, Tenant: "other"}))
+	other := newChat(t, serve(t, web.Config{Log: d.log, As: access.Operator("other")}))
 	other.thread = c.thread
 	for _, rest := range []string{"", "/messages", "/events"} {
 		var refusal struct{ Detail string }
@@ -473,7 +474,7 @@ func TestEdgeForeignThread(t *testing.T) {
 	require.NoError(t, err)
 	runs := &simRuns{steer.New(steer.Config{Runner: r}), r}
 	t.Cleanup(runs.stop)
-	other.server = serve(t, web.Config{Log: d.log, Tenant: "other", Runs: runs})
+	other.server = serve(t, web.Config{Log: d.log, As: access.Operator("other"), Runs: runs})
 	var refusal struct{ Detail string }
 	for method, body := range map[string]string{http.MethodPost: `{"target":"skill_builder","reason":"r","summary":"s"}`, http.MethodDelete: ""} {
 		other.call(method, "/handoff", body, http.StatusNotFound, &refusal)

@@ -178,7 +178,7 @@ func (m oneEndpoint) Resolve(...string) (llm.Route, error) {
 func TestLanesOfARunWithFaults(t *testing.T) {
 	log := events.NewMemory()
 	runs := newRuns(t, log, simOverHTTP(t, "503=8%,429=4%,cut=8%,retry-after=50ms"))
-	started, err := runs.Start(t.Context(), "", web.Job{Request: "Plan two days in Kyoto"})
+	started, err := runs.Start(t.Context(), operator, web.Job{Request: "Plan two days in Kyoto"})
 	require.NoError(t, err)
 	runs.wait()
 	key := events.ThreadKey{Tenant: events.LocalTenant, Thread: started.Thread}

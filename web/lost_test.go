@@ -113,7 +113,7 @@ func TestLanesOfARunThatIsRefused(t *testing.T) {
 	runs := runsOf(t, runner.Config{
 		Log: log, Models: simOverHTTP(t, "429=100%,retry-after=20ms"), Caller: &llm.Caller{MaxRefusals: refusals},
 	})
-	started, err := runs.Start(t.Context(), "", web.Job{Request: "Plan a day"})
+	started, err := runs.Start(t.Context(), operator, web.Job{Request: "Plan a day"})
 	require.NoError(t, err)
 	runs.wait()
 	key := events.ThreadKey{Tenant: events.LocalTenant, Thread: started.Thread}

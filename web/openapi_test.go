@@ -9,6 +9,7 @@ import (
 	"github.com/gorilla/websocket"
 	"github.com/stretchr/testify/require"
 
+	"github.com/convene-run/convene/access"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/web"
 )
@@ -16,7 +17,7 @@ import (
 // The OpenAPI document types the data of every kind of event, says who may come in, and
 // refers to nothing that it lacks.
 func TestOpenAPI(t *testing.T) {
-	server := serve(t, web.Config{Log: events.NewMemory(), Token: "a-very-secret-token"})
+	server := serve(t, web.Config{Log: events.NewMemory(), Keeper: access.OneToken("a-very-secret-token")})
 	status, header, body := server.get(t, "/api/v1/openapi.json", "Authorization", "Bearer a-very-secret-token")
 	require.Equal(t, http.StatusOK, status)
 	require.Equal(t, "no-store", header.Get("Cache-Control"))
@@ -79,7 +80,7 @@ func TestSocketRefusesBadText(t *testing.T) {
 // A server on all addresses names one that a browser can open, and answers there.
 func TestLoginURLOfAllAddresses(t *testing.T) {
 	for _, address := range []string{"0.0.0.0:8484", "[::]:8484", ":8484"} {
-		server, err := web.New(web.Config{Log: events.NewMemory(), Address: address, Token: "a-very-secret-token"})
+		server, err := web.New(web.Config{Log: events.NewMemory(), Address: address, Keeper: access.OneToken("a-very-secret-token")})
 		require.NoError(t, err)
 		url, err := server.LoginURL()
 		require.NoError(t, err)

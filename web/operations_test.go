@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/convene-run/convene/access"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/internal/sim"
 	"github.com/convene-run/convene/web"
@@ -237,7 +238,7 @@ func TestNoRouteIsOpen(t *testing.T) {
 	log := events.NewMemory()
 	s := newScript(t, log)
 	s.start("private")
-	server := serve(t, web.Config{Log: log, Runs: newSimRuns(t, log, sim.Options{}), Token: "a-very-secret-token"})
+	server := serve(t, web.Config{Log: log, Runs: newSimRuns(t, log, sim.Options{}), Keeper: access.OneToken("a-very-secret-token")})
 	right := []string{"Authorization", "Bearer a-very-secret-token"}
 	for _, route := range routes(t, server, s, right...) {
 		for _, method := range []string{route.method, http.MethodOptions, http.MethodDelete, http.MethodPost} {

@@ -40,7 +40,7 @@ const (
 )
 
 // registerPage adds the page at / and its files beside it.
-func registerPage(mux *http.ServeMux) {
+func registerPage(mux router) {
 	const script = "text/javascript; charset=utf-8"
 	assets := map[string]*asset{
 		"/{$}":      loadAsset("index.html", "text/html; charset=utf-8", recheck),
@@ -54,7 +54,7 @@ func registerPage(mux *http.ServeMux) {
 		assets["/"+asked] = loadAsset(file, script, keep)
 	}
 	for path, a := range assets {
-		mux.HandleFunc("GET "+path, a.serve)
+		mux.page(path, a.serve)
 	}
 }
 

@@ -27,7 +27,7 @@ func paintedLog(t testing.TB) (web.Log, *simRuns, events.RunID) {
 	}
 	runs := newSimRuns(t, log, sim.Options{})
 	t.Cleanup(runs.stop)
-	started, err := runs.Start(t.Context(), "", web.Job{Request: "Plan three days in Kyoto for two"})
+	started, err := runs.Start(t.Context(), operator, web.Job{Request: "Plan three days in Kyoto for two"})
 	require.NoError(t, err)
 	runs.wait()
 	return log, runs, started.Run

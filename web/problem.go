@@ -17,9 +17,12 @@ import (
 func statusOf(err error) (status int, detail string) {
 	var refusal *Refusal
 	var held *events.HeldError
+	var keeper *keeperError
 	switch {
 	case errors.As(err, &refusal):
 		return refusal.Status, refusal.Detail
+	case errors.As(err, &keeper):
+		return http.StatusServiceUnavailable, "credentials cannot be checked at the moment: try again later"
 	case errors.As(err, &held):
 		return http.StatusConflict, "the run is driven by another process, " + string(held.Owner) + ". Stop that one first"
 	case errors.Is(err, events.ErrNotFound):

@@ -5,31 +5,32 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/convene-run/convene/access"
 	"github.com/convene-run/convene/events"
 )
 
-// Runs starts and steers runs for the server, which gives the tenant that it serves with
-// each call: package steer implements it on a runner. Errors that are the caller's fault
+// Runs starts and steers runs for the server, which says with each call who asks, and has
+// checked that they may: package steer implements it on a runner. Errors that are the caller's fault
 // are [*Refusal]; every other one is answered as a failure of the server.
 // Implementations are safe for concurrent use.
 type Runs interface {
 	// Start begins a run and drives it in the background, whatever becomes of ctx.
-	Start(ctx context.Context, tenant events.TenantID, job Job) (Started, error)
+	Start(ctx context.Context, by access.Identity, job Job) (Started, error)
 	// Cancel ends a run for good, or asks the process that drives it to.
-	Cancel(ctx context.Context, tenant events.TenantID, run events.RunID, reason string) error
+	Cancel(ctx context.Context, by access.Identity, run events.RunID, reason string) error
 	// Stop parks a run that this process drives, to be resumed; it does not wait.
-	Stop(ctx context.Context, tenant events.TenantID, run events.RunID) error
+	Stop(ctx context.Context, by access.Identity, run events.RunID) error
 	// Resume takes up a run that nobody drives.
-	Resume(ctx context.Context, tenant events.TenantID, run events.RunID) error
+	Resume(ctx context.Context, by access.Identity, run events.RunID) error
 	// Fork starts a new run from the facts of another one up to a point.
-	Fork(ctx context.Context, tenant events.TenantID, run events.RunID, change Fork) (Started, error)
+	Fork(ctx context.Context, by access.Identity, run events.RunID, change Fork) (Started, error)
 	// Send takes a user's message. It returns once the message is durable.
-	Send(ctx context.Context, tenant events.TenantID, said Said) (Receipt, error)
+	Send(ctx context.Context, by access.Identity, said Said) (Receipt, error)
 	// HandOff gives the conversation of a thread to a specialist, or to a person.
-	HandOff(ctx context.Context, tenant events.TenantID, thread events.ThreadID, order HandoffOrder) (events.HandoffID, error)
+	HandOff(ctx context.Context, by access.Identity, thread events.ThreadID, order HandoffOrder) (events.HandoffID, error)
 	// Leave gives it back to the facilitator, from the session with the id or, with "", from
-	// the active one. by is the user's id, "" where nobody said.
-	Leave(ctx context.Context, tenant events.TenantID, thread events.ThreadID, handoff events.HandoffID, by string) error
+	// the active one. user is in whose name, "" where nobody said.
+	Leave(ctx context.Context, by access.Identity, thread events.ThreadID, handoff events.HandoffID, user string) error
 	// Teams lists the teams that a run of the tenant can be started with.
 	Teams(tenant events.TenantID) []TeamInfo
 	// Live tells what the agents of the thread's run do now; driven is false where
@@ -37,17 +38,17 @@ type Runs interface {
 	Live(key events.ThreadKey) (agents []LiveAgent, driven bool)
 }
 
-// Batches steers batches for the server, of the tenant that it serves. Errors that are the
+// Batches steers batches for the server, which has checked that the caller may. Errors that are the
 // caller's fault are [*Refusal]. Implementations are safe for concurrent use.
 type Batches interface {
 	// Stop asks the process that runs the batch to park its rows, so that the batch can be
 	// continued; it does not wait.
-	Stop(ctx context.Context, tenant events.TenantID, batch events.BatchID) error
+	Stop(ctx context.Context, by access.Identity, batch events.BatchID) error
 	// Continue takes up a batch that nobody runs, in the background; retry has its failed
 	// and degraded rows run again. The names of files in a log are no permission to read or
 	// write them: where this process was not given the files, it is a [*Refusal] that says
 	// how the batch is continued.
-	Continue(ctx context.Context, tenant events.TenantID, batch events.BatchSummary, retry bool) error
+	Continue(ctx context.Context, by access.Identity, batch events.BatchSummary, retry bool) error
 }
 
 // Job is a run to start.

@@ -33,7 +33,7 @@ func TestScreenshots(t *testing.T) {
 	desk.add(events.RunSuspended{AwaitingInput: true})
 	require.NoError(t, log.Release(t.Context(), desk.key, desk.epoch))
 	runs := newSimRuns(t, log, sim.Options{})
-	alone, err := runs.Start(t.Context(), "", web.Job{Request: "Plan three days in Kyoto for two: food, sights, costs", Team: "trip", Solo: true})
+	alone, err := runs.Start(t.Context(), operator, web.Job{Request: "Plan three days in Kyoto for two: food, sights, costs", Team: "trip", Solo: true})
 	require.NoError(t, err)
 	runs.wait()
 	server := serve(t, web.Config{Log: log, Runs: runs, Batches: &steer.Batches{Runner: runs.runner}})

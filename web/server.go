@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
+	"github.com/convene-run/convene/access"
 	"github.com/convene-run/convene/conversation"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/thread"
@@ -36,16 +37,18 @@ type Config struct {
 	// Kept are the folds of the log's threads, those of the runner above all. Defaults to
 	// others.
 	Kept *thread.Kept
-	// Tenant is whose runs are served. Defaults to [events.LocalTenant].
-	Tenant events.TenantID
 	// Address is what the server listens on, as host:port. Its host and port are the
 	// only ones that requests may name, with the names of the loopback if it is one.
 	Address string
 	// Hosts are additional values of the Host header that are accepted, exactly, such as
 	// "convene.example.org": names under which a proxy passes requests on.
 	Hosts []string
-	// Token is what callers must send. Without one only a loopback address is served.
-	Token string
+	// Keeper knows whose credentials callers send, as bearer tokens or by signing in. Without
+	// one only a loopback address is served, and everybody is As.
+	Keeper access.Keeper
+	// As is whoever calls where there is no Keeper, and who signs in by [Server.LoginURL] where
+	// there is one. Defaults to the operator of [events.LocalTenant].
+	As access.Identity
 	// Limiters gives what holds calls of the endpoints back, for /metrics; nil where this
 	// process asks none.
 	Limiters func() []events.BatchLimiter
@@ -117,7 +120,9 @@ func New(config Config) (*Server, error) {
 
 // withDefaults fills in what has a default without a log.
 func (c Config) withDefaults() Config {
-	c.Tenant = c.Tenant.OrLocal()
+	if c.As.Tenant == "" {
+		c.As = access.Operator(events.LocalTenant)
+	}
 	if c.Logger == nil {
 		nop := zerolog.Nop()
 		c.Logger = &nop
@@ -129,7 +134,7 @@ func (c Config) withDefaults() Config {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
 func (s *Server) routes() http.Handler {
-	mux := http.NewServeMux()
+	mux := router{http.NewServeMux(), s}
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		_, _ = w.Write([]byte("ok\n")) // a caller who is gone needs no answer
@@ -143,8 +148,8 @@ func (s *Server) routes() http.Handler {
 	registerPage(mux)
 	mux.HandleFunc("GET /api/v1/runs/{run_id}/export", s.serveExport)
 	mux.HandleFunc("GET /api/v1/runs/{run_id}/artifacts/{artifact_id}", s.serveArtifact)
-	mux.HandleFunc("/", s.unknown(mux))
-	return s.observe(mux, s.guard.protect(s, s.guard.checkPage, mux))
+	mux.HandleFunc("/", s.unknown(mux.ServeMux))
+	return s.observe(mux.ServeMux, s.guard.protect(s, s.guard.checkPage, mux))
 }
 
 // methods are those that any route takes.
@@ -222,8 +227,8 @@ func (fs *feeds) close() {
 	fs.ending.Wait()
 }
 
-// admit counts one more viewer in; the returned function counts it out.
-func (s *Server) admit() (leave func(), err error) {
+// count counts one more viewer in; the returned function counts it out.
+func (s *Server) count() (leave func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.viewers >= maxViewers {

@@ -38,7 +38,7 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 		s.problem(w, r, err)
 		return
 	}
-	leave, err := s.admit()
+	leave, err := s.count()
 	if err != nil {
 		s.problem(w, r, err)
 		return

@@ -22,7 +22,7 @@ func (s *Server) serveStream(w http.ResponseWriter, r *http.Request) {
 		s.problem(w, r, err)
 		return
 	}
-	leave, err := s.admit()
+	leave, err := s.count()
 	if err != nil {
 		s.problem(w, r, err)
 		return

@@ -16,6 +16,7 @@ import (
 	"github.com/gorilla/websocket"
 	"github.com/stretchr/testify/require"
 
+	"github.com/convene-run/convene/access"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/internal/sim"
 	"github.com/convene-run/convene/llm"
@@ -23,6 +24,9 @@ import (
 	"github.com/convene-run/convene/steer"
 	"github.com/convene-run/convene/web"
 )
+
+// operator is who steers runs without a server between.
+var operator = access.Operator(events.LocalTenant)
 
 // served is a server that listens, with what tests want of it.
 type served struct {
@@ -241,7 +245,7 @@ func simulated(t testing.TB, name string, options sim.Options) (*events.Memory, 
 	t.Helper()
 	log := events.NewMemory()
 	runs := newSimRuns(t, log, options)
-	started, err := runs.Start(t.Context(), "", web.Job{Request: "Plan three days in Kyoto for two: food, sights, costs", Team: name})
+	started, err := runs.Start(t.Context(), operator, web.Job{Request: "Plan three days in Kyoto for two: food, sights, costs", Team: name})
 	require.NoError(t, err)
 	runs.wait()
 	summary, err := log.FindRun(t.Context(), events.LocalTenant, string(started.Run))

@@ -177,7 +177,7 @@ func TestTimelineCountsRetriesDown(t *testing.T) {
 	log := events.NewMemory()
 	runs := newRuns(t, log, simOverHTTP(t, "429=100%,retry-after=30s"))
 	server := serve(t, web.Config{Log: log, Runs: runs})
-	started, err := runs.Start(t.Context(), "", web.Job{Request: "Plan a day"})
+	started, err := runs.Start(t.Context(), operator, web.Job{Request: "Plan a day"})
 	require.NoError(t, err)
 	b := browse(t)
 	b.open(server.url("/#/runs/" + string(started.Run)))

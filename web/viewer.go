@@ -111,7 +111,7 @@ func fitting(batch []events.Encoded) int {
 // place reads which thread a viewer wants and from where. name is that of the parameter
 // that says where.
 func (s *Server) place(r *http.Request, thread, name, after string) (events.ThreadKey, events.Seq, error) {
-	key := events.ThreadKey{Tenant: s.config.Tenant, Thread: events.ThreadID(thread)}
+	key := callerOf(r.Context()).key(events.ThreadID(thread))
 	if thread == "" {
 		return key, 0, refuse(http.StatusBadRequest, "thread_id is missing: /ws?thread_id=…&after=0. GET /api/v1/runs gives the threads")
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
+	"github.com/convene-run/convene/access"
 	"github.com/convene-run/convene/mcpserver"
 	"github.com/convene-run/convene/runner"
 	"github.com/convene-run/convene/steer"
@@ -156,7 +157,11 @@ func (a *app) mcpOverHTTP(f *mcpFlags, token string, server *mcpserver.Server, l
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", server.Handler())
-	guarded, address, err := web.Guard(web.Config{Address: address, Hosts: f.hosts, Token: token, Logger: a.requestLog(level)}, mux)
+	var keeper access.Keeper
+	if token != "" {
+		keeper = access.OneToken(token)
+	}
+	guarded, address, err := web.Guard(web.Config{Address: address, Hosts: f.hosts, Keeper: keeper, Logger: a.requestLog(level)}, mux)
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}

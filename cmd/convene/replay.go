@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/convene-run/convene/access"
 	"github.com/convene-run/convene/cmd/internal/termview"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/thread"
@@ -54,7 +55,7 @@ func (a *app) replayInBrowser(ctx context.Context, name string, f watchFlags, sp
 		if err != nil {
 			return usage(err)
 		}
-		return a.showFile(ctx, web.Config{Log: log, Tenant: run.Tenant}, string(run.Run), f, speed)
+		return a.showFile(ctx, web.Config{Log: log, As: access.Operator(run.Tenant)}, string(run.Run), f, speed)
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return usage(err)

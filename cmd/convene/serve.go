@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"strings"
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
@@ -44,19 +43,20 @@ func newServeCommand(a *app) *cobra.Command {
 		Long: `Serve the dashboard and the API: watch runs, start them, stop, resume and fork them.
 Messages that wait in a conversation which no process drives any more are answered.
 
-By default only this machine can connect. Any other address needs --token-file: API
-clients send the token as "Authorization: Bearer …", browsers sign in with the printed
-link, which works once. ^C parks the runs in progress; convene resume, or the dashboard,
+By default only this machine can connect. Any other address needs tokens: convene token
+add makes one for a person or a program. API clients send it as "Authorization: Bearer …",
+people sign in with it, or with the printed link, which works once and signs in the operator.
+^C parks the runs in progress; convene resume, or the dashboard,
 continues them.`,
 		Example: `  convene serve --open
-  convene serve --addr 0.0.0.0:8484 --token-file token.txt --host convene.example.org`,
+  convene token add --user ann && convene serve --addr 0.0.0.0:8484 --host convene.example.org`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.serve(c.Context(), f) },
 	}
 	flags := c.Flags()
 	flags.StringVar(&f.address, "addr", defaultDashboard, "address to listen on, as host:port")
 	flags.StringArrayVar(&f.hosts, "host", nil, "additional host name to accept, as in the Host header; may be repeated")
-	flags.StringVar(&f.tokenFile, "token-file", "", "file with the token that clients must send; required for addresses that others can reach")
+	flags.StringVar(&f.tokenFile, "token-file", "", "file with a single token; whoever sends it administers the tenant local. See convene token for tokens of people")
 	flags.StringVar(&f.baseURL, "base-url", "", "OpenAI-compatible endpoint for runs started here")
 	flags.StringVar(&f.model, "model", "", "model for runs started here that name none (or CONVENE_MODEL, or model in the configuration)")
 	flags.StringArrayVar(&f.teams, "team", nil, "team file to offer in addition to the built-in teams; the first is the default; may be repeated")
@@ -71,7 +71,7 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 	if f.maxRuns < 1 {
 		return usage(fmt.Errorf("--max-runs %d is not above 0", f.maxRuns))
 	}
-	token, err := readToken(f.tokenFile)
+	keeper, err := a.keeper(f.tokenFile)
 	if err != nil {
 		return usage(err)
 	}
@@ -93,7 +93,7 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 		return usage(err)
 	}
 	dash, err := a.dashboard(web.Config{
-		Log: d.log, Kept: r.Kept(), Runs: steer.New(steered), Batches: &steer.Batches{Runner: r}, Address: f.address, Hosts: f.hosts, Token: token, Logger: a.requestLog(d.level),
+		Log: d.log, Kept: r.Kept(), Runs: steer.New(steered), Batches: &steer.Batches{Runner: r}, Address: f.address, Hosts: f.hosts, Keeper: keeper, Logger: a.requestLog(d.level),
 		Metrics: hooks.Metrics(), Transitions: r.Transitions,
 	}, "--addr")
 	if err != nil {
@@ -144,25 +144,6 @@ func (a *app) takeUp(ctx context.Context, r *runner.Runner, most int) <-chan str
 	}()
 	return ended
 }
-
-// readToken reads the token that callers must know.
-func readToken(path string) (string, error) {
-	if path == "" {
-		return "", nil
-	}
-	body, err := os.ReadFile(path)
-	if err != nil {
-		return "", fmt.Errorf("--token-file %w", unreadable(path, err))
-	}
-	token := strings.TrimSpace(string(body))
-	if len(token) < minTokenBytes {
-		return "", fmt.Errorf("%s: the token has %d characters, at least %d are needed. Make one with: openssl rand -hex 32", path, len(token), minTokenBytes)
-	}
-	return token, nil
-}
-
-// minTokenBytes keeps a token from being guessed.
-const minTokenBytes = 16
 
 // addTeams reads the team files that can be chosen; the first is the default.
 func addTeams(c *steer.Config, paths []string) error {

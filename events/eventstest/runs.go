@@ -140,11 +140,17 @@ func testRunsOf(t *testing.T, f *fixture) {
 	small := begin(events.WorkflowStarted{Team: "trip", Agents: card("acme/Small-2", "acme/big")})
 	big := begin(events.WorkflowStarted{Team: "review", Agents: card("acme/big")})
 	row := begin(events.WorkflowStarted{Team: "trip", Agents: card("acme/big"), Batch: &events.BatchRow{Batch: "b", Row: "1"}})
+	anns := begin(events.WorkflowStarted{UserID: "ann"})
+	bobs := begin(events.WorkflowStarted{UserID: "bob"})
 	for name, check := range map[string]struct {
 		query events.RunQuery
 		want  []events.RunID
 	}{
-		"own":                {events.RunQuery{Own: true}, []events.RunID{big, small}},
+		"own":                {events.RunQuery{Own: true, Limit: 4}, []events.RunID{bobs, anns, big, small}},
+		"user":               {events.RunQuery{UserID: "ann"}, []events.RunID{anns}},
+		"another user":       {events.RunQuery{UserID: "bob", Threads: true}, []events.RunID{bobs}},
+		"not as it is put":   {events.RunQuery{UserID: "ANN"}, nil},
+		"quoted user":        {events.RunQuery{UserID: `ann' OR '1'='1`}, nil},
 		"team":               {events.RunQuery{Team: "trip"}, []events.RunID{row, small}},
 		"no part of a team":  {events.RunQuery{Team: "tri"}, nil},
 		"model":              {events.RunQuery{Model: "BIG"}, []events.RunID{row, big, small}},

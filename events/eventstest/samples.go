@@ -66,6 +66,7 @@ func Samples() map[events.Kind]events.Event {
 			Batch:         &events.BatchRow{Batch: "0c1d2e3f-4a5b-4c6d-8e7f-8091a2b3c4d5", Row: "q-17", Index: 16, Line: 18, Attempt: 1, Folder: "vendors/17"},
 			BinaryVersion: "1.0.0",
 			Continues:     "019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4b00", TasksBefore: 5, FinishedBefore: 3, Follows: "019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4b01", MessageID: "m-17", Synthetic: true,
+			UserID: "ann", By: "bob", Grants: []string{"runs:start"},
 			ForkedFrom: &events.ForkOrigin{
 				Run: "019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4a00", Thread: "7b2c5a60-93f0-4d7e-8f43-8c1a0c1f3e00", Seq: 17, Model: "small", Instruction: "Keep it cheap",
 			},

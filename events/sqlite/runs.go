@@ -108,6 +108,9 @@ func runsListing(query events.RunQuery) *listing {
 	if query.Own || query.Threads {
 		l.narrow("batch IS NULL")
 	}
+	if query.UserID != "" {
+		l.narrow(inSummary("json_extract(CAST(summary AS TEXT), '$.user_id') = ?"), query.UserID)
+	}
 	if query.Team != "" {
 		l.narrow(inSummary("json_extract(CAST(summary AS TEXT), '$.team') = ?"), query.Team)
 	}

@@ -5,28 +5,28 @@ package archtest
 // of the program that are tested by themselves.
 var layers = []string{
 	"examples", "internal", "cmd", "cmd/internal", "steer", "mcpserver", "web", "webhook", "otel", "batch/cases", "batch", "batch/internal/files", "runner", "toolbox", "toolbox/builtin", "mcpclient", "facilitator", "specialists", "internal/handoff", "team", "internal/loop", "internal/artifact", "agent",
-	"llm/endpoint", "internal/sim", "llm", "evidence", "thread", "conversation", "board", "document", "sanitize", "internal/quote", "prices", "events", "internal/chars",
-	"internal/filelock", "internal/outside", "internal/publicaddr", "internal/structschema",
+	"llm/endpoint", "internal/sim", "llm", "evidence", "thread", "conversation", "access", "board", "document", "sanitize", "internal/quote", "prices", "events", "internal/chars",
+	"internal/filelock", "internal/nearest", "internal/outside", "internal/publicaddr", "internal/structschema",
 }
 
 // standardOnly are the packages that must outlive every dependency: a log that
 // was written once must stay readable with them.
-var standardOnly = []string{"thread", "conversation", "board", "document", "sanitize", "internal/quote", "events", "internal/chars"}
+var standardOnly = []string{"thread", "conversation", "access", "board", "document", "sanitize", "internal/quote", "events", "internal/chars"}
 
 // domains are the packages whose subpackages are technologies: those import the
 // domain, never the other way round.
-var domains = []string{"llm", "events"}
+var domains = []string{"llm", "events", "access"}
 
 // onlyImports narrows the layers: the key imports only the listed packages of the
 // module, and its own.
 var onlyImports = map[string][]string{
 	// A replayed file drives the same page as a live run, so the page must not see
 	// more than the folds.
-	"web": {"conversation", "thread", "board", "document", "events"},
+	"web": {"conversation", "thread", "access", "board", "document", "events"},
 	// Receivers are told what the log has, and nothing else.
 	"webhook": {"events", "internal/publicaddr"},
 	// Callers of tools get what a dashboard gets, by the same doors.
-	"mcpserver": {"web", "thread", "evidence", "events", "internal/chars"},
+	"mcpserver": {"web", "thread", "access", "evidence", "events", "internal/chars"},
 	// A trace is made of events, so that a log gives the same one whenever it is read.
 	"otel": {"events"},
 }

@@ -613,6 +613,9 @@ export interface WorkflowStarted {
   follows?: string;
   message_id?: string;
   synthetic?: boolean;
+  user_id?: string;
+  by?: string;
+  grants: string[] | null;
   forked_from?: ForkOrigin;
   traceparent?: string;
 }
@@ -670,6 +673,7 @@ export interface RunSummary {
   tenant_id: string;
   thread_id: string;
   run_id: string;
+  user_id?: string;
   team: string;
   status: string;
   reason?: string;

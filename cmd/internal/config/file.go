@@ -23,6 +23,7 @@ type content struct {
 	EnvFile   string              `json:"env_file,omitempty" jsonschema:"File of lines NAME=VALUE, such as .env, for variables that the environment lacks. A relative path begins as that of store does. No such file is read unless it is named here. A project's counts once it is trusted, with what the file holds."`
 	Providers map[string]provider `json:"providers,omitempty" jsonschema:"Providers by the name that stands before the slash of a model: those that convene knows, and others."`
 	Webhooks  []webhookEntry      `json:"webhooks,omitempty" jsonschema:"Addresses that convene serve tells of events, signed as standardwebhooks.com describes. A project's count once it is trusted."`
+	Access    *accessEntry        `json:"access,omitempty" jsonschema:"Who may use convene serve. A project's counts once it is trusted."`
 	Prices    *priceTable         `json:"prices,omitempty" jsonschema:"What models cost, as a file of --prices has it, so that --max-cost bounds them. Those of a project that is not trusted count only for models without a known price."`
 }
 
@@ -68,6 +69,9 @@ func parse(name string, src []byte) (content, error) {
 	}
 	for i := range c.Webhooks {
 		c.Webhooks[i].check(file, fmt.Sprintf("webhooks[%d]", i))
+	}
+	if c.Access != nil {
+		c.Access.check(file)
 	}
 	if c.Prices != nil {
 		c.Prices.check(file)
@@ -147,6 +151,9 @@ func (c *content) values() map[string]string {
 	for i, w := range c.Webhooks {
 		w.values(fmt.Sprintf("webhooks[%d].", i), all)
 	}
+	if c.Access != nil {
+		c.Access.values(all)
+	}
 	if c.Prices != nil {
 		for name, model := range c.Prices.Models {
 			all["prices.models."+name] = string(model)
@@ -160,13 +167,13 @@ func (c *content) values() map[string]string {
 // elsewhere.
 func dangerous(key string) bool {
 	last := key[strings.LastIndexByte(key, '.')+1:]
-	return key == "store" || key == "env_file" || strings.HasPrefix(key, "webhooks[") ||
+	return key == "store" || key == "env_file" || strings.HasPrefix(key, "webhooks[") || strings.HasPrefix(key, "access.") ||
 		strings.HasPrefix(key, "providers.") && (last == "base_url" || last == "key_env" || last == "key_command")
 }
 
 // harmless is the file without what is dangerous.
 func (c content) harmless() content {
-	c.Store, c.EnvFile, c.Webhooks = "", "", nil
+	c.Store, c.EnvFile, c.Webhooks, c.Access = "", "", nil, nil
 	c.Providers = maps.Clone(c.Providers)
 	for name, p := range c.Providers {
 		p.BaseURL, p.KeyEnv, p.KeyCommand = "", "", ""

@@ -45,6 +45,7 @@ func (w *webhookEntry) values(path string, all map[string]string) {
 	all[path+"kinds"], all[path+"tenants"] = joined(w.Kinds), joined(w.Tenants)
 }
 
+// joined lists names in a line.
 func joined[T ~string](names []T) string {
 	texts := make([]string, len(names))
 	for i, name := range names {

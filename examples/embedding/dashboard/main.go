@@ -16,6 +16,7 @@ import (
 	"os/signal"
 	"time"
 
+	"github.com/convene-run/convene/access"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/events/sqlite"
 	"github.com/convene-run/convene/llm/endpoint"
@@ -57,9 +58,9 @@ func serve(ctx context.Context, out io.Writer, log events.Log, r *runner.Runner,
 	if err != nil {
 		return err
 	}
-	// An address that others can reach needs a Token too.
+	// An address that others can reach needs a Keeper too.
 	server, err := web.New(web.Config{
-		Log: log, Kept: r.Kept(), Runs: steer.New(steer.Config{Runner: r}), Tenant: tenant, Address: listener.Addr().String(),
+		Log: log, Kept: r.Kept(), Runs: steer.New(steer.Config{Runner: r}), As: access.Operator(tenant), Address: listener.Addr().String(),
 	})
 	if err != nil {
 		return errors.Join(err, listener.Close())

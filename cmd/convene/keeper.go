@@ -1,0 +1,70 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/convene-run/convene/access"
+)
+
+// keeper gives what knows the credentials of a server's callers: the file of tokens and that of
+// a single one. nil where there is neither: then this machine alone can connect.
+func (a *app) keeper(tokenFile string) (access.Keeper, error) {
+	var all access.Keepers
+	token, err := readToken(tokenFile)
+	if err != nil {
+		return nil, err
+	}
+	if token != "" {
+		a.say("note: whoever has the token in " + tokenFile + " administers the tenant local. convene token add makes tokens for people and programs, with what each may do")
+		all = append(all, access.OneToken(token))
+	}
+	tokens, err := a.tokens()
+	if err != nil {
+		return nil, err
+	}
+	if tokens != nil {
+		all = append(all, tokens)
+	}
+	if len(all) == 0 {
+		return nil, nil
+	}
+	return all, nil
+}
+
+// tokens opens the file of tokens, nil where there is none that the configuration names.
+func (a *app) tokens() (*access.Tokens, error) {
+	path, named := a.config.Tokens()
+	if !named {
+		if _, err := os.Stat(path); path == "" || errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
+	}
+	roles, err := a.config.Roles()
+	if err != nil {
+		return nil, err
+	}
+	return access.Open(path, roles)
+}
+
+// readToken reads the token that callers must know.
+func readToken(path string) (string, error) {
+	if path == "" {
+		return "", nil
+	}
+	body, err := os.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("--token-file %w", unreadable(path, err))
+	}
+	token := strings.TrimSpace(string(body))
+	if len(token) < minTokenBytes {
+		return "", fmt.Errorf("%s: the token has %d characters, at least %d are needed. Make one with: openssl rand -hex 32", path, len(token), minTokenBytes)
+	}
+	return token, nil
+}
+
+// minTokenBytes keeps a token from being guessed.
+const minTokenBytes = 16

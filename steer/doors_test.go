@@ -1,0 +1,96 @@
+package steer_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/convene-run/convene/access"
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/sim"
+	"github.com/convene-run/convene/runner"
+	"github.com/convene-run/convene/steer"
+	"github.com/convene-run/convene/web"
+)
+
+// doors are those of a server with a file of tokens.
+type doors struct {
+	log    *events.Memory
+	runner *runner.Runner
+	server *web.Server
+	url    string
+	file   string
+}
+
+func newDoors(t *testing.T, config steer.Config, options sim.Options) *doors {
+	t.Helper()
+	d := &doors{log: events.NewMemory(), file: filepath.Join(t.TempDir(), "tokens.json")}
+	var err error
+	d.runner, err = runner.New(runner.Config{Log: d.log, Models: oneClient{sim.New(options)}})
+	require.NoError(t, err)
+	config.Runner = d.runner
+	tokens, err := access.Open(d.file, access.Builtin())
+	require.NoError(t, err)
+	server := httptest.NewUnstartedServer(nil)
+	d.server, err = web.New(web.Config{
+		Log: d.log, Kept: d.runner.Kept(), Runs: steer.New(config), Batches: &steer.Batches{Runner: d.runner},
+		Keeper: tokens, Address: server.Listener.Addr().String(),
+	})
+	require.NoError(t, err)
+	server.Config.Handler = d.server
+	server.Start()
+	d.url = server.URL
+	t.Cleanup(func() {
+		d.server.Close()
+		server.Close()
+		now, cancel := context.WithCancel(context.Background())
+		cancel()
+		require.NoError(t, d.runner.Shutdown(now))
+	})
+	return d
+}
+
+// token gives a user a token.
+func (d *doors) token(t *testing.T, tenant, user string, roles ...string) string {
+	t.Helper()
+	token, _, err := access.Add(d.file, access.Builtin(), access.Token{Tenant: events.TenantID(tenant), User: user, Roles: roles})
+	require.NoError(t, err)
+	return token
+}
+
+// patient gives up on an answer that does not end, where none should be a stream.
+var patient = &http.Client{Timeout: time.Minute}
+
+// call sends a request with a token.
+func (d *doors) call(t require.TestingT, token, method, path, body string) (int, http.Header, string) {
+	request, err := http.NewRequestWithContext(context.Background(), method, d.url+path, strings.NewReader(body))
+	require.NoError(t, err)
+	if body != "" {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	response, err := patient.Do(request)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	return response.StatusCode, response.Header, string(text)
+}
+
+// settle waits until nothing is driven.
+func (d *doors) settle(t *testing.T) {
+	t.Helper()
+	for _, run := range d.runner.Runs() {
+		_, err := run.Wait()
+		require.NoError(t, err)
+	}
+}
