@@ -96,7 +96,11 @@ func (a *app) show(ctx context.Context, args []string, f showFlags) (err error) 
 	}
 	switch part := f.part.part(); {
 	case f.json:
-		return a.printObject(describe(run, view))
+		d := describe(run, view)
+		if d.Artifacts, err = runArtifacts(ctx, log, summary); err != nil {
+			return err
+		}
+		return a.printObject(d)
 	case f.sources:
 		return a.printLines(termview.Sources(run, a.theme(a.out), width(a.out)))
 	case part != termview.Both:
@@ -192,6 +196,8 @@ type description struct {
 	// Basis are the passages that answer and document rest on.
 	Basis   []evidence.Basis `json:"basis,omitempty"`
 	Entries []document.Entry `json:"entries"`
+	// Artifacts are the run's files.
+	Artifacts []web.ArtifactView `json:"artifacts,omitempty"`
 }
 
 func describe(run *thread.Run, view web.RunView) description {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/convene-run/convene/agent"
 	"github.com/convene-run/convene/cmd/internal/termview"
@@ -14,20 +15,24 @@ import (
 
 // showArtifacts lists the files of a run.
 func (a *app) showArtifacts(ctx context.Context, log events.Log, summary events.RunSummary) error {
-	all, err := web.ArtifactsOf(ctx, log, summary)
+	all, err := runArtifacts(ctx, log, summary)
 	if err != nil {
 		return err
 	}
 	lines, w := []string{}, width(a.out)
 	for i := range all {
-		if all[i].Run == summary.Run {
-			lines = append(lines, termview.ArtifactLines(&all[i].ArtifactCreated, all[i].Agent, w)...)
-		}
+		lines = append(lines, termview.ArtifactLines(&all[i].ArtifactCreated, all[i].Agent, w)...)
 	}
 	if len(lines) == 0 {
 		lines = append(lines, fmt.Sprintf("run %s has no files", summary.Run))
 	}
 	return a.printLines(lines)
+}
+
+// runArtifacts are the files of a run, without those of earlier runs of its thread.
+func runArtifacts(ctx context.Context, log events.Log, summary events.RunSummary) ([]web.ArtifactView, error) {
+	all, err := web.ArtifactsOf(ctx, log, summary)
+	return slices.DeleteFunc(all, func(a web.ArtifactView) bool { return a.Run != summary.Run }), err
 }
 
 // writeArtifact writes the bytes of a file of the run's thread, or the text that was read of
