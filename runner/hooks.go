@@ -15,7 +15,8 @@ import (
 // once. What a process that died was not told of, nobody is: a program that must miss
 // nothing follows the log from a cursor of its own, see [events.Tailer].
 //
-// A callback that panics is called again with the next event.
+// A callback that panics is called again with the next event. What it is given others have
+// too: it changes nothing of it.
 type Hooks struct {
 	// OnPhaseTransition is told of each change of phase, OnHandoff of each handoff that was
 	// accepted, with its request, OnHandoffRejected of each that was not. nil is nobody.
@@ -52,12 +53,20 @@ type told struct {
 	after  events.Seq
 	driven int
 	until  events.Seq
+	// fed are facts that were committed here, in the order of the log. What others posted is
+	// missing between them, and what there was no room for.
+	fed []events.Envelope
 	// more ends the wait for further events.
 	more context.CancelFunc
 }
 
-// hookPage is how many events are read at once.
-const hookPage = 256
+const (
+	// hookPage is how many events are read at once.
+	hookPage = 256
+	// maxFed bounds the facts of a thread that wait in memory to be told of, some seconds of a
+	// busy run; further ones are read from the log.
+	maxFed = 1024
+)
 
 func newHooking(log events.Log, hooks Hooks) *hooking {
 	h := &hooking{hooks: hooks, log: log, threads: map[events.ThreadKey]*told{}}
@@ -65,8 +74,9 @@ func newHooking(log events.Log, hooks Hooks) *hooking {
 	return h
 }
 
-// begin has the hooks told of the thread from after on, unless they are already.
-func (h *hooking) begin(key events.ThreadKey, after events.Seq) {
+// begin has the hooks told of the thread from after on, unless they are already. first are
+// facts that were committed behind it.
+func (h *hooking) begin(key events.ThreadKey, after events.Seq, first []events.Envelope) {
 	if h.hooks.none() {
 		return
 	}
@@ -79,6 +89,44 @@ func (h *hooking) begin(key events.ThreadKey, after events.Seq) {
 		h.ended.Go(func() { h.tell(key, t) })
 	}
 	t.driven++
+	t.feed(first)
+}
+
+// committed takes facts of a thread that is driven here, so that they need not be read again.
+func (h *hooking) committed(facts []events.Envelope) {
+	if h.hooks.none() || len(facts) == 0 {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if t := h.threads[facts[0].Key()]; t != nil {
+		t.feed(facts)
+	}
+}
+
+func (t *told) feed(facts []events.Envelope) {
+	if len(t.fed)+len(facts) <= maxFed {
+		t.fed = append(t.fed, facts...)
+	}
+}
+
+// next gives events behind the last one that was told of, none where there are none yet.
+func (h *hooking) next(key events.ThreadKey, t *told) ([]events.Envelope, error) {
+	h.mu.Lock()
+	for len(t.fed) > 0 && t.fed[0].Seq <= t.after {
+		t.fed = t.fed[1:]
+	}
+	n := 0
+	for n < len(t.fed) && t.fed[n].Seq == t.after+1+events.Seq(n) {
+		n++
+	}
+	envs, over := t.fed[:n:n], t.driven == 0 && t.after >= t.until
+	t.fed = t.fed[n:]
+	h.mu.Unlock()
+	if n > 0 || over {
+		return envs, nil
+	}
+	return h.log.Read(h.ctx, key, t.after, hookPage)
 }
 
 // resumed is the event behind which the hooks are told of a run that is taken up again: what
@@ -123,7 +171,7 @@ func (h *hooking) wait(ctx context.Context) {
 
 func (h *hooking) tell(key events.ThreadKey, t *told) {
 	for {
-		envs, err := h.log.Read(h.ctx, key, t.after, hookPage)
+		envs, err := h.next(key, t)
 		for _, env := range envs {
 			h.call(env)
 			t.after = env.Seq

@@ -33,9 +33,11 @@ type Run struct {
 	governor *governor
 	watch    *watcher
 	patience *patience
-	// told is the event of the thread behind which hooks are told of the run.
-	told events.Seq
-	stop context.CancelCauseFunc
+	// told is the event of the thread behind which hooks are told of the run, opening what was
+	// committed of it before it is driven.
+	told    events.Seq
+	opening []events.Envelope
+	stop    context.CancelCauseFunc
 	// work ends what the facilitator's tools have under way, specialists above all, when
 	// the time for ordinary work is up.
 	work context.CancelCauseFunc
@@ -238,6 +240,7 @@ func (r *Run) openWith(ctx context.Context, th *thread.Thread, message *Message,
 	if err := r.runner.config.Log.Append(ctx, r.key, r.epoch, after, first); err != nil {
 		return err
 	}
+	r.opening = first
 	r.sequence(th)
 	return nil
 }
@@ -253,7 +256,7 @@ func (r *Run) reopen() error {
 func (r *Run) sequence(th *thread.Thread) {
 	r.clock.reach(th.Time)
 	current := th.Current()
-	r.journal = &sequencer{log: r.runner.config.Log, key: r.key, epoch: r.epoch, clock: r.clock, fold: r.fold, run: current.ID, from: th.Seq, committed: r.runner.count}
+	r.journal = &sequencer{log: r.runner.config.Log, key: r.key, epoch: r.epoch, clock: r.clock, fold: r.fold, run: current.ID, from: th.Seq, committed: r.runner.committed}
 	r.before, r.spent, r.costUSD, r.row = current.Driven, current.Usage, current.CostUSD, current.Started.Batch
 	r.prompt = current.Started.Message
 	if current.Started.Prompt != "" {
@@ -291,7 +294,8 @@ func (r *Run) drive(ctx context.Context) {
 // run drives the facilitator under ctx, and what its tools have under way under work.
 func (r *Run) run(ctx, work context.Context, live *agent.Live) {
 	var last standing
-	r.runner.hooks.begin(r.key, r.told)
+	r.runner.hooks.begin(r.key, r.told, r.opening)
+	r.opening = nil
 	defer func() {
 		r.runner.hooks.end(r.key, last.seq)
 		r.finish(last)

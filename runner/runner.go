@@ -116,8 +116,9 @@ func (r *Runner) Transitions() conversation.Transitions {
 	return r.transitions
 }
 
-// count adds what is durable to the counts.
-func (r *Runner) count(facts []events.Envelope) {
+// committed takes what is durable to the hooks and the counts.
+func (r *Runner) committed(facts []events.Envelope) {
+	r.hooks.committed(facts)
 	for _, env := range facts {
 		switch env.Data.(type) {
 		case events.PhaseChanged, events.TransitionRolledBack:
