@@ -3,6 +3,7 @@ package steer_test
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+	"github.com/gorilla/websocket"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
@@ -179,4 +181,43 @@ func TestListsAreOnesOwn(t *testing.T) {
 		_, _, text = d.call(t, operator, http.MethodGet, "/api/v1/batches", "")
 		require.Contains(t, text, p.batch)
 	}
+}
+
+// A token that is revoked ends the streams that it opened: no event comes behind that.
+func TestRevokedInMidStream(t *testing.T) {
+	d := newDoors(t, steer.Config{}, sim.Options{})
+	people := settled(t, d)
+	ann := people[0]
+	header := http.Header{"Authorization": {"Bearer " + ann.token}}
+	socket, response, err := websocket.DefaultDialer.Dial("ws"+strings.TrimPrefix(d.url, "http")+"/ws?thread_id="+ann.threads[1], header)
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+	defer socket.Close()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.url+"/api/v1/threads/"+ann.threads[1]+"/events", nil)
+	require.NoError(t, err)
+	request.Header = header
+	stream, err := patient.Do(request)
+	require.NoError(t, err)
+	defer stream.Body.Close()
+	_, message, err := socket.ReadMessage()
+	require.NoError(t, err)
+	require.Contains(t, string(message), ann.mark)
+
+	id, _, _ := strings.Cut(strings.TrimPrefix(ann.token, "cvn_"), "_")
+	_, err = access.Revoke(d.file, id)
+	require.NoError(t, err)
+	operator := d.token(t, ann.tenant, "", access.RoleOperator)
+	status, _, text := d.call(t, operator, http.MethodPost, "/api/v1/threads/"+ann.threads[1]+"/messages", `{"content":"said behind her back"}`)
+	require.Equal(t, http.StatusAccepted, status, text)
+	for err == nil {
+		_, message, err = socket.ReadMessage()
+		require.NotContains(t, string(message), "behind her back")
+	}
+	require.True(t, websocket.IsCloseError(err, websocket.ClosePolicyViolation), "%v", err)
+	all, err := io.ReadAll(stream.Body)
+	require.NoError(t, err, "the answer ends")
+	require.Contains(t, string(all), ann.mark)
+	require.NotContains(t, string(all), "behind her back")
+	status, _, _ = d.call(t, ann.token, http.MethodGet, "/api/v1/runs", "")
+	require.Equal(t, http.StatusUnauthorized, status)
 }

@@ -56,7 +56,11 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 		defer cancel()
 		readSocket(conn)
 	})
-	err = s.stream(ctx, key, after, socketSink{conn})
+	err = s.stream(ctx, r, key, after, socketSink{conn})
+	if errors.As(err, new(*Refusal)) {
+		bye := websocket.FormatCloseMessage(websocket.ClosePolicyViolation, "not authorized any more")
+		_ = conn.WriteControl(websocket.CloseMessage, bye, time.Now().Add(time.Second)) // it may be gone already
+	}
 	if errors.Is(err, errGone) {
 		bye := websocket.FormatCloseMessage(websocket.CloseServiceRestart, "the server is going away")
 		_ = conn.WriteControl(websocket.CloseMessage, bye, time.Now().Add(time.Second)) // it may be gone already

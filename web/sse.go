@@ -35,7 +35,7 @@ func (s *Server) serveStream(w http.ResponseWriter, r *http.Request) {
 	if out.ping() != nil {
 		return
 	}
-	_ = s.stream(r.Context(), key, seq, out) // the viewer comes back from its seq
+	_ = s.stream(r.Context(), r, key, seq, out) // the viewer comes back from its seq
 }
 
 // streamSink writes server-sent events.

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/convene-run/convene/access"
 	"github.com/convene-run/convene/events"
 )
 
@@ -17,6 +18,9 @@ const (
 	// writeTimeout is how long one message may take; a viewer that takes longer is cut
 	// off and resumes from its seq.
 	writeTimeout = 10 * time.Second
+	// stillInterval is how soon a quiet viewer whose credential has ended is sent away; one
+	// that is sent something is looked at before.
+	stillInterval = time.Second
 	// frameBytes bounds one message: what a browser parses between two frames.
 	frameBytes = 64 << 10
 )
@@ -28,13 +32,56 @@ type sink interface {
 	ping() error
 }
 
-// stream sends a thread to a viewer: all after that seq, then what comes, without a
-// gap or a duplicate. It returns when ctx ends or the connection fails.
-func (s *Server) stream(ctx context.Context, key events.ThreadKey, after events.Seq, out sink) error {
+// welcome is a viewer's connection for as long as whoever opened it may see the thread.
+type welcome struct {
+	sink
+	// still says whether that is so.
+	still func() error
+	// pings and look tell when to ping the viewer, and to ask still.
+	pings, look *time.Ticker
+}
+
+func (v *welcome) events(batch []events.Encoded) error {
+	if err := v.still(); err != nil {
+		return err
+	}
+	return v.sink.events(batch)
+}
+
+func (v *welcome) live(message []byte) error {
+	if err := v.still(); err != nil {
+		return err
+	}
+	return v.sink.live(message)
+}
+
+// stillMay gives what says whether the caller of a request may still see a thread: their
+// credential may be revoked, expire, or lose the role that shows it.
+func (s *Server) stillMay(r *http.Request, thread events.ThreadID) func() error {
+	was := callerOf(r.Context())
+	return func() error {
+		who, err := s.guard.identify(r)
+		switch {
+		case err != nil:
+			return err
+		case who.Tenant != was.Tenant || who.User != was.User || !who.Allow(was.door.needs):
+			return errNotAuthorized
+		case was.Allow(access.OthersRead) && !who.Allow(access.OthersRead):
+			return s.reach(withCaller(r.Context(), caller{who, was.door}), thread, errNotAuthorized)
+		}
+		return nil
+	}
+}
+
+// stream sends a thread to the viewer who sent the request: all after that seq, then what
+// comes, without a gap or a duplicate. It returns when ctx ends, the connection fails, or the
+// viewer may see the thread no longer: that is a [*Refusal].
+func (s *Server) stream(ctx context.Context, r *http.Request, key events.ThreadKey, after events.Seq, to sink) error {
 	f := s.feeds.join(key, after)
 	defer f.leave()
-	ping := time.NewTicker(pingInterval)
-	defer ping.Stop()
+	out := &welcome{sink: to, still: s.stillMay(r, key.Thread), pings: time.NewTicker(pingInterval), look: time.NewTicker(stillInterval)}
+	defer out.pings.Stop()
+	defer out.look.Stop()
 	shown := 0
 	for first := true; ; first = false {
 		now := f.now()
@@ -54,7 +101,7 @@ func (s *Server) stream(ctx context.Context, key events.ThreadKey, after events.
 		if now.err != nil {
 			return fmt.Errorf("%w: %w", errGone, now.err)
 		}
-		if err := s.pause(ctx, now, ping.C, out); err != nil {
+		if err := s.pause(ctx, now, out); err != nil {
 			return err
 		}
 	}
@@ -79,7 +126,7 @@ func (s *Server) catchUp(ctx context.Context, f *feed, after *events.Seq, until 
 }
 
 // pause waits until there may be something to send.
-func (s *Server) pause(ctx context.Context, now moment, ping <-chan time.Time, out sink) error {
+func (s *Server) pause(ctx context.Context, now moment, out *welcome) error {
 	for {
 		select {
 		case <-ctx.Done():
@@ -88,7 +135,11 @@ func (s *Server) pause(ctx context.Context, now moment, ping <-chan time.Time, o
 			return errGone
 		case <-now.grown:
 			return nil
-		case <-ping:
+		case <-out.look.C:
+			if err := out.still(); err != nil {
+				return err
+			}
+		case <-out.pings.C:
 			if err := out.ping(); err != nil {
 				return err
 			}
