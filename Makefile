@@ -92,8 +92,8 @@ bench-sockets: ## from the commit to 100 viewers, in one process and across two,
 	$(GO) test -run '^$$' -bench '^BenchmarkSockets$$' -benchtime $(BENCHTIME) ./web
 
 .PHONY: bench-page
-bench-page: ## first useful paint of the list and of a run, cold and warm, beside /healthz; needs Chromium
-	$(GO) test -tags browser -run '^$$' -bench '^BenchmarkPage$$' -benchtime $(BENCHTIME) ./web
+bench-page: ## first useful paint of the list and of a run, cold and warm, beside /healthz; from an append to its paint; needs Chromium
+	$(GO) test -tags browser -run '^$$' -bench '^Benchmark(Page|AppendToPaint)$$' -benchtime $(BENCHTIME) ./web
 
 .PHONY: mcp-everything
 mcp-everything: ## runs with the tools of a real MCP server, over both transports, 50 at once, stopped and killed; needs npm, for the server

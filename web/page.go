@@ -21,10 +21,18 @@ var dist embed.FS
 const wholeScript = "file.js"
 
 // pagePolicy lets the page run its own script and talk to its own server, and
-// nothing else: no inline script, no image or link from a model's text loads by
-// itself, no markup is made from strings.
-const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+// nothing else: no inline script but the one that the page begins with, known by its
+// hash; no image or link from a model's text loads by itself, no markup is made from
+// strings.
+var pagePolicy = "default-src 'none'; script-src 'self' 'sha256-" + digest(firstScript()) + "'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+
+// firstScript is the script that stands in the page itself.
+func firstScript() []byte {
+	_, rest, _ := bytes.Cut(distFile("index.html"), []byte("<script>"))
+	script, _, _ := bytes.Cut(rest, []byte("</script>"))
+	return script
+}
 
 // asset is one file of the page, ready to send.
 type asset struct {

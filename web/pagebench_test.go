@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -70,6 +71,60 @@ func BenchmarkPage(b *testing.B) {
 		}
 	}
 	b.ReportMetric(0, "ns/op") // says how long the benchmark takes, nothing else
+}
+
+// BenchmarkAppendToPaint tells how long an event takes from before its commit until a page
+// that follows the run has drawn it, where the server's own process drives the run and where
+// another one does, in turn. `make bench-page` runs it.
+func BenchmarkAppendToPaint(b *testing.B) {
+	const count, rounds = 600, 3
+	var one, across []time.Duration
+	for b.Loop() {
+		for range rounds {
+			one = append(one, inOneProcess(b, count, onThePage)...)
+			across = append(across, acrossProcesses(b, count, onThePage)...)
+		}
+	}
+	slices.Sort(one)
+	slices.Sort(across)
+	for name, times := range map[string][]time.Duration{"process": one, "processes": across} {
+		b.ReportMetric(float64(percentile(times, .5).Microseconds())/1000, name+"-p50-ms")
+		b.ReportMetric(float64(percentile(times, .95).Microseconds())/1000, name+"-p95-ms")
+	}
+	b.ReportMetric(float64(percentile(one, .95))/float64(percentile(across, .95)), "p95-of-processes")
+	b.ReportMetric(0, "ns/op") // says how long the benchmark takes, nothing else
+}
+
+// onThePage has each event drawn by a page that follows the run: it has been once a frame is
+// drawn of which the log's title counts it.
+func onThePage(t testing.TB, server *served, _ events.ThreadID, count int, drive func()) []time.Duration {
+	t.Helper()
+	b := browse(t)
+	b.open(server.url("/#/runs/r"))
+	b.wait(`document.querySelector('#log-title')`)
+	js[bool](b, `(() => {
+		window.drawn = [];
+		const channel = new MessageChannel(); // a message is handled behind the frame
+		channel.port1.onmessage = (message) => drawn.push([message.data, performance.timeOrigin + performance.now()]);
+		new MutationObserver(() => {
+			const count = parseInt(document.querySelector('#log-title').textContent.replace(/\D/g, ''), 10);
+			requestAnimationFrame(() => channel.port2.postMessage(count));
+		}).observe(document.querySelector('#log-title'), {subtree: true, childList: true, characterData: true});
+		return true;
+	})()`)
+	drive()
+	b.wait(fmt.Sprintf(`drawn.length > 0 && drawn[drawn.length - 1][0] === %d`, count+1))
+	drawn := js[[][]float64](b, `drawn`)
+	_, _, log := server.get(t, "/api/v1/runs/r/export?format=jsonl")
+	sent := stamps(log)
+	require.Len(t, sent, count)
+	var times []time.Duration
+	for _, frame := range drawn {
+		for len(times)+1 < int(frame[0]) { // the first event began the run
+			times = append(times, time.UnixMicro(int64(frame[1]*1000)).Sub(sent[len(times)]))
+		}
+	}
+	return times
 }
 
 func median(times []float64) float64 {

@@ -48,6 +48,7 @@ func paintTimes(t *testing.T, address, useful string) paints {
 	b.open(address)
 	times := js[[]float64](b, `painted.then((useful) => [performance.getEntriesByType('resource').find((e) => e.name.includes('/chunk-')).responseEnd,
 		performance.getEntriesByName('first-contentful-paint')[0].startTime, useful])`)
+	require.Zero(t, js[int](b, `window.ahead.size`), "what the page asked for ahead of its script, the script asks for")
 	b.clean()
 	return paints{times[0], times[1], times[2]}
 }

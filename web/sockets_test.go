@@ -96,15 +96,18 @@ func driveForOthers(path string) error {
 	return log.Close()
 }
 
-// delays are the times from before the commit of each event to its arrival at each
-// viewer: what the commit itself takes is in them.
-func delays(t testing.TB, server *served, thread events.ThreadID, count int, drive func()) []time.Duration {
+// watching drives a run and gives the times from before the commit of each event until
+// somebody has it: what the commit itself takes is in them.
+type watching func(t testing.TB, server *served, thread events.ThreadID, count int, drive func()) []time.Duration
+
+// atSockets has each event arrive at each viewer.
+func atSockets(t testing.TB, server *served, thread events.ThreadID, count int, drive func()) []time.Duration {
 	t.Helper()
 	return received(t, fmt.Sprintf("ws://%s/ws?thread_id=%s&after=1", server.address, thread), count, drive)
 }
 
 // inOneProcess is how `convene run --open` shows its own run.
-func inOneProcess(t testing.TB, count int) []time.Duration {
+func inOneProcess(t testing.TB, count int, watch watching) []time.Duration {
 	log, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "convene.db"))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, log.Close()) }()
@@ -112,11 +115,11 @@ func inOneProcess(t testing.TB, count int) []time.Duration {
 	require.NoError(t, err)
 	server := serve(t, web.Config{Log: log})
 	defer server.stop()
-	return delays(t, server, d.key.Thread, count, func() { require.NoError(t, d.drive(t.Context(), count)) })
+	return watch(t, server, d.key.Thread, count, func() { require.NoError(t, d.drive(t.Context(), count)) })
 }
 
 // acrossProcesses is how `convene serve` shows a run that `convene run` drives.
-func acrossProcesses(t testing.TB, count int) []time.Duration {
+func acrossProcesses(t testing.TB, count int, watch watching) []time.Duration {
 	path := filepath.Join(t.TempDir(), "convene.db")
 	log, err := sqlite.Open(t.Context(), path)
 	require.NoError(t, err)
@@ -137,14 +140,14 @@ func acrossProcesses(t testing.TB, count int) []time.Duration {
 	require.NoError(t, err)
 	server := serve(t, web.Config{Log: log})
 	defer server.stop()
-	return delays(t, server, events.ThreadID(strings.TrimSpace(thread)), count, func() {
+	return watch(t, server, events.ThreadID(strings.TrimSpace(thread)), count, func() {
 		_, err := fmt.Fprintln(in, count)
 		require.NoError(t, err)
 	})
 }
 
 // bareBroadcast is the same without a log: one message handed to every socket.
-func bareBroadcast(t testing.TB, count int) []time.Duration {
+func bareBroadcast(t testing.TB, count int, _ watching) []time.Duration {
 	var mu sync.Mutex
 	var conns []*websocket.Conn
 	upgrader := websocket.Upgrader{}
@@ -216,12 +219,20 @@ func arrivals(conn *websocket.Conn, count int) []time.Duration {
 			return times
 		}
 		now := time.Now()
-		for line := range strings.SplitSeq(string(message), "\n") {
-			_, rest, _ := strings.Cut(line, stampMark)
-			digits, _, _ := strings.Cut(rest, ".")
-			if at, err := strconv.ParseInt(digits, 10, 64); err == nil {
-				times = append(times, now.Sub(time.Unix(0, at)))
-			}
+		for _, at := range stamps(string(message)) {
+			times = append(times, now.Sub(at))
+		}
+	}
+	return times
+}
+
+// stamps are the times that lines were stamped with.
+func stamps(lines string) (times []time.Time) {
+	for line := range strings.SplitSeq(lines, "\n") {
+		_, rest, _ := strings.Cut(line, stampMark)
+		digits, _, _ := strings.Cut(rest, ".")
+		if at, err := strconv.ParseInt(digits, 10, 64); err == nil {
+			times = append(times, time.Unix(0, at))
 		}
 	}
 	return times
@@ -233,7 +244,7 @@ func percentile(sorted []time.Duration, p float64) time.Duration {
 
 var socketCases = []struct {
 	name string
-	run  func(testing.TB, int) []time.Duration
+	run  func(testing.TB, int, watching) []time.Duration
 }{{"bare", bareBroadcast}, {"process", inOneProcess}, {"processes", acrossProcesses}}
 
 // BenchmarkSockets tells how long an event takes from before its commit to a hundred
@@ -246,7 +257,7 @@ func BenchmarkSockets(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			var times []time.Duration
 			for b.Loop() {
-				times = append(times, c.run(b, count)...)
+				times = append(times, c.run(b, count, atSockets)...)
 			}
 			slices.Sort(times)
 			b.ReportMetric(float64(percentile(times, .5).Microseconds())/1000, "p50-ms")
@@ -263,7 +274,7 @@ func TestCommitToSocket(t *testing.T) {
 	race.Skip(t, "times")
 	for _, c := range socketCases {
 		t.Run(c.name, func(t *testing.T) {
-			times := c.run(t, 200)
+			times := c.run(t, 200, atSockets)
 			t.Logf("median %v, P99 %v", percentile(times, .5), percentile(times, .99))
 			require.Less(t, percentile(times, .5), 500*time.Millisecond)
 		})

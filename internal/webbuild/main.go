@@ -97,6 +97,11 @@ func parts(options api.BuildOptions, index []byte, dist string) error {
 			return err
 		}
 	}
+	first, err := firstScript(filepath.Join(filepath.Dir(options.EntryPoints[0]), "first.ts"), files)
+	if err != nil {
+		return err
+	}
+	index = bytes.Replace(index, []byte("<!-- first -->"), slices.Concat([]byte("<script>"), first, []byte("</script>")), 1)
 	var tags strings.Builder
 	for _, part := range about.begin("app.js") {
 		fmt.Fprintf(&tags, "<link rel=\"modulepreload\" href=\"/%s\">\n", part)
@@ -111,6 +116,23 @@ func parts(options api.BuildOptions, index []byte, dist string) error {
 		return err
 	}
 	return os.WriteFile(filepath.Join(dist, "parts.json"), append(text, '\n'), 0o644)
+}
+
+// firstScript is what stands in the page itself; files are the parts by the names under
+// which they are asked for.
+func firstScript(source string, files map[string]string) ([]byte, error) {
+	options := bundle(source, "", api.ES2022)
+	options.Write = false
+	for asked, file := range files {
+		if file == "views.js" {
+			options.Define = map[string]string{"viewsPart": `"/` + asked + `"`}
+		}
+	}
+	result := api.Build(options)
+	if err := failure(result.Errors); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSpace(result.OutputFiles[0].Contents), nil
 }
 
 // hashed is the end of a name that stands for contents.

@@ -2,40 +2,15 @@
 // and from a file on disk, survives a reload and can be sent to others.
 
 import { computed, type ReadonlySignal, signal } from "@preact/signals";
+import { type Address, parse, paths, type Place } from "./place";
 
-export type Place = "runs" | "run" | "threads" | "thread" | "batches" | "batch" | "compare";
-
-export interface Address {
-  place: Place;
-  // id is the run, thread or batch that is shown; "" in the lists.
-  id: string;
-  params: Map<string, string>;
-}
-
-// ones are the places of one item, by the list that has it.
-export const ones = { runs: "run", threads: "thread", batches: "batch" } as const;
-
-const paths: Record<Place, string> = { runs: "/", run: "/runs/", threads: "/threads", thread: "/threads/", batches: "/batches", batch: "/batches/", compare: "/compare" };
+export { type Address, ones, type Place } from "./place";
 
 export const address = signal<Address>(parse(location.hash));
 
 window.addEventListener("hashchange", () => {
   address.value = parse(location.hash);
 });
-
-function parse(hash: string): Address {
-  const [path, query] = hash.replace(/^#/, "").split("?", 2);
-  const params = new Map(new URLSearchParams(query ?? ""));
-  if (path === paths.compare) return { place: "compare", id: "", params };
-  const match = /^\/(runs|threads|batches)(?:\/([^/]+))?$/.exec(path);
-  const list = (match?.[1] ?? "runs") as keyof typeof ones;
-  try {
-    const id = decodeURIComponent(match?.[2] ?? "");
-    return { place: id === "" ? list : ones[list], id, params };
-  } catch {
-    return { place: list, id: "", params }; // a mangled link leads to the list
-  }
-}
 
 function write(a: Address): string {
   const query = new URLSearchParams([...a.params].filter(([, value]) => value !== "")).toString();

@@ -1,65 +1,15 @@
-// What the address asks for first is asked of the server while the rest of the script
-// is still evaluated: this is the first module that the page imports.
+// What the page asked of the server before this script was there.
 
-import { address, type Place } from "./address";
-
-// pageSize is how many items a list begins with.
-export const pageSize = 50;
-
-const listOf: Record<Place, string> = { runs: "runs", run: "runs", threads: "threads", thread: "threads", batches: "batches", batch: "batches", compare: "runs" };
-
-// onePath is where the server tells of one run, thread or batch.
-export function onePath(place: Place, id: string): string {
-  return `/api/v1/${listOf[place]}/${encodeURIComponent(id)}`;
-}
-
-// listPath is where the server lists them, as the address narrows the list.
-export function listPath(name: string, before: string, limit: number): string {
-  const q = narrowing(name);
-  q.set("limit", String(limit));
-  if (before) q.set(name === "threads" ? "cursor" : "before", before);
-  return `/api/v1/${name}?${q.toString()}`;
-}
-
-// totalsPath is where the server tells what all the runs come to that the list has; rows of
-// batches are among them where batches are lines of the list.
-export function totalsPath(batches: boolean): string {
-  const q = narrowing("runs");
-  if (batches) q.delete("own");
-  return "/api/v1/runs/totals?" + q.toString();
-}
-
-function narrowing(name: string): URLSearchParams {
-  const { params } = address.peek();
-  const q = new URLSearchParams();
-  if (params.get("q")) q.set("search", params.get("q")!);
-  if (params.get("status")) q.set("status", params.get("status")!);
-  if (name === "runs") {
-    for (const narrow of ["team", "model", "min_cost"]) if (params.get(narrow)) q.set(narrow, params.get(narrow)!);
-    if (!params.get("rows")) q.set("own", "true");
-    const hours = parseInt(params.get("hours") ?? "", 10);
-    if (hours > 0) q.set("since", new Date(Math.floor(Date.now() / 60_000 - hours * 60) * 60_000).toISOString());
-  }
-  if (name === "threads" && params.get("waiting")) q.set("waiting", params.get("waiting")!);
-  return q;
-}
-
-let first: { path: string; answer: Promise<Response> } | undefined;
-
-// A page that was opened from disk has its log with it.
-if (!document.getElementById("log")) {
-  const { place, id } = address.peek();
-  if (place !== "compare") {
-    const path = id ? onePath(place, id) : listPath(place, "", pageSize);
-    first = { path, answer: get(path) };
-    first.answer.catch(() => undefined); // who takes it is told
+declare global {
+  interface Window {
+    // ahead are the answers under way, by what was asked; a page from disk has none.
+    ahead?: Map<string, Promise<Response>>;
   }
 }
 
 // get asks for JSON; once the answer that was asked for ahead is the one.
 export function get(path: string): Promise<Response> {
-  const ahead = first;
-  first = undefined;
-  if (ahead?.path === path) return ahead.answer;
-  return fetch(path, { headers: { Accept: "application/json" } });
+  const answer = window.ahead?.get(path);
+  window.ahead?.delete(path);
+  return answer ?? fetch(path, { headers: { Accept: "application/json" } });
 }

@@ -1,6 +1,6 @@
 // The page: a header, and below it the list of runs, threads or batches, or one of them.
 
-import { onePath } from "./ahead";
+import { onePath } from "./paths";
 import { effect, signal } from "@preact/signals";
 import { render } from "preact";
 import { address, go, land, link, type Place } from "./address";
@@ -21,6 +21,8 @@ const embedded = document.getElementById("log")?.textContent ?? null;
 interface Shown {
   view: ThreadView;
   Page: ComponentType<{ view: never; file: boolean }>;
+  // until is how many events there are of it as the server said first; 0 where it did not.
+  until: number;
 }
 
 const shown = signal<Shown | null>(null);
@@ -43,6 +45,7 @@ interface Found {
   run_id: string;
   thread_id: string;
   batch_id: string;
+  last_seq?: number;
 }
 
 const kinds: Partial<Record<Place, Kind>> & Record<One, Kind> = {
@@ -71,7 +74,7 @@ function open(place: Place, id: string): void {
       if (mine !== opening) return;
       if (found && kinds[place].whole(found) !== id) return go(place, kinds[place].whole(found));
       const view = new kind.View(id);
-      shown.value = { view, Page: kind.Page };
+      shown.value = { view, Page: kind.Page, until: found?.last_seq ?? 0 };
       if (found) view.follow(kinds[place].thread(found));
       else view.load(embedded!.split("\n"));
     },
@@ -109,7 +112,7 @@ function start(): void {
 
 // patienceMs is how long the page is not drawn while there is nothing to read: what
 // comes sooner is then drawn once, and nothing of it moves.
-const patienceMs = 150;
+const patienceMs = 300;
 
 function there(): boolean {
   const { place } = address.value;
@@ -117,7 +120,8 @@ function there(): boolean {
   if (place === "threads") return threadsThere();
   if (place === "compare") return comparing.value !== null || problem.value !== "";
   if (place === "batches") return batches.items.value !== null || batches.trouble.value !== "";
-  return problem.value !== "" || (shown.value?.view.changed.value ?? 0) > 0;
+  const one = shown.value;
+  return problem.value !== "" || (one !== null && one.view.changed.value > 0 && one.view.events.length >= one.until);
 }
 
 function draw(): void {

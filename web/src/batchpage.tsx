@@ -4,7 +4,7 @@
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { runLink, setParams } from "./address";
-import { onePath } from "./ahead";
+import { onePath } from "./paths";
 import { postJSON } from "./api";
 import type { Batch } from "./batch";
 import type { BatchView, Held } from "./batchview";

@@ -2,7 +2,7 @@
 // figures at the moment that the reader has chosen.
 
 import { signal } from "@preact/signals";
-import { onePath } from "./ahead";
+import { onePath } from "./paths";
 import { getJSON } from "./api";
 import { Batch } from "./batch";
 import { BatchRows } from "./batchrows";

@@ -4,7 +4,7 @@ import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { link, param, runLink, setParams } from "./address";
-import { onePath } from "./ahead";
+import { onePath } from "./paths";
 import { getJSON } from "./api";
 import { tick } from "./clock";
 import { count, exact, line, money, tokens, precise } from "./format";

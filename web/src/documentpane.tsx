@@ -1,7 +1,6 @@
 // The document as it grows: sections, slots and texts, who wrote them, what
 // changed, and where each sentence comes from.
 
-import { memo } from "preact/compat";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { param, setParams } from "./address";
 import { byteOffsets, segmentAt, type Entry, type Segment, type SharedDocument } from "./document";
@@ -89,10 +88,12 @@ function Texts({ view, run, base }: { view: RunView; run: Run; base: number }) {
     };
   }, [run.id]);
   // A long document is built a piece at a time: each piece fits into a frame or two.
-  const [limit, setLimit] = useState(firstPiece);
+  // An answer is read first.
+  const begin = run.answer ? 0 : firstPiece;
+  const [limit, setLimit] = useState(begin);
   const version = doc.version;
   useEffect(() => {
-    if (version === 0) setLimit(firstPiece);
+    if (version === 0) setLimit(begin);
     else if (limit < version) {
       const frame = requestAnimationFrame(() => setLimit(limit + piece));
       return () => cancelAnimationFrame(frame);
@@ -189,9 +190,9 @@ function Arriving({ run, draft }: { run: Run; draft: Coming }) {
 }
 
 // Answer is drawn once: it never changes.
-const Answer = memo(function Answer({ text }: { text: string }) {
-  return <Markdown text={text} wrap={(part, at, key) => <span key={key} class="s" data-at={at} tabIndex={-1}>{part}</span>} />;
-});
+function Answer({ text }: { text: string }) {
+  return useMemo(() => <Markdown text={text} wrap={(part, at, key) => <span key={key} class="s" data-at={at} tabIndex={-1}>{part}</span>} />, [text]);
+}
 
 // piece is how many texts are added in a frame; firstPiece fills what is in view, so
 // that the page is there sooner.
@@ -216,8 +217,8 @@ interface TextProps {
 
 // Text is one entry. It is drawn again only when something of it changes: an entry's
 // own text never does.
-const Text = memo(
-  function Text({ entry, segments, authors, run, base, gone, arrived }: TextProps) {
+function Text({ entry, segments, authors, run, base, gone, arrived }: TextProps) {
+  return useMemo(() => {
     const fresh = base >= 0 && entry.id > base;
     const offsets = byteOffsets(entry.content);
     const trace = segments.trace(entry.id);
@@ -236,9 +237,8 @@ const Text = memo(
         />
       </div>
     );
-  },
-  (a, b) => a.entry === b.entry && a.base === b.base && a.gone === b.gone && a.arrived === b.arrived && a.authors === b.authors,
-);
+  }, [entry, base, gone, arrived, authors]);
+}
 
 // origin is the entry that wrote the text at a place.
 function origin(trace: Segment[], at: number): number {

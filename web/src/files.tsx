@@ -1,7 +1,7 @@
 // The files of a run: what came with its request and what its tools made.
 
 import type { Run } from "./fold";
-import { onePath } from "./ahead";
+import { onePath } from "./paths";
 import { line, plural, size } from "./format";
 
 export function Files({ run }: { run: Run }) {

@@ -4,8 +4,8 @@
 import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { param, setParams } from "./address";
-import { listPath, pageSize } from "./ahead";
+import { address, param, setParams } from "./address";
+import { listPath, pageSize } from "./paths";
 import { getJSON } from "./api";
 import { tick } from "./clock";
 import { statuses } from "./format";
@@ -29,7 +29,7 @@ export class Listing<T> {
   constructor(private readonly name: string, private readonly key: (item: T) => string, private readonly going: (item: T) => boolean) {}
 
   private ask(before: string, limit: number): Promise<Record<string, T[]> & { more?: boolean; next?: string }> {
-    return getJSON(listPath(this.name, before, limit));
+    return getJSON(listPath(this.name, address.peek().params, before, limit));
   }
 
   // page takes a page, and what asks for the one behind it: the server's own cursor, or the

@@ -2,7 +2,7 @@
 // state at the moment that the reader has chosen.
 
 import { signal } from "@preact/signals";
-import { onePath } from "./ahead";
+import { onePath } from "./paths";
 import { getJSON } from "./api";
 import type { Live, LiveAgent } from "./connection";
 import type { Envelope } from "./events";

@@ -3,7 +3,7 @@
 
 import { signal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { onePath } from "./ahead";
+import { onePath } from "./paths";
 import { address, go, link, param, runLink, setParams } from "./address";
 import { postJSON } from "./api";
 import { tick } from "./clock";

@@ -3,7 +3,7 @@
 import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { address, go, link, param, runLink, setParams } from "./address";
-import { totalsPath } from "./ahead";
+import { totalsPath } from "./paths";
 import { getJSON, postJSON } from "./api";
 import { tick } from "./clock";
 import { ago, duration, exact, line, money, plural, tokens } from "./format";
@@ -111,7 +111,7 @@ const totalTicks = 10;
 async function askTotals(): Promise<void> {
   const narrowed = runs.narrowed();
   try {
-    const sum = await getJSON<RunTotals>(totalsPath(!isNarrowed()));
+    const sum = await getJSON<RunTotals>(totalsPath(address.peek().params, !isNarrowed()));
     if (narrowed === runs.narrowed()) totals.value = { narrowed, sum };
   } catch {
     // The list says that the server does not answer.

@@ -2,6 +2,7 @@
 
 import { signal } from "@preact/signals";
 import { getJSON } from "./api";
+import { serverPath } from "./paths";
 
 export interface Team {
   name: string;
@@ -24,7 +25,7 @@ export const asked = signal(false);
 
 export async function askServer(): Promise<void> {
   try {
-    server.value = await getJSON<ServerInfo>("/api/v1/server");
+    server.value = await getJSON<ServerInfo>(serverPath);
   } catch {
     // The list says that the server does not answer.
   } finally {

@@ -25,13 +25,13 @@ export const dark = computed(() => (theme.value === "system" ? systemDark.value 
 effect(() => {
   if (theme.value === "system") delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = theme.value;
+});
+
+export function cycleTheme(): void {
+  theme.value = theme.value === "system" ? "light" : theme.value === "light" ? "dark" : "system";
   try {
     localStorage.setItem("convene-theme", theme.value);
   } catch {
     // Then the choice lasts as long as the page.
   }
-});
-
-export function cycleTheme(): void {
-  theme.value = theme.value === "system" ? "light" : theme.value === "light" ? "dark" : "system";
 }

@@ -58,7 +58,8 @@ export function VirtualList(p: Props) {
     let frame = 0;
     const observer = new ResizeObserver(() => {
       cancelAnimationFrame(frame);
-      frame = requestAnimationFrame(() => setHeight(el.clientHeight));
+      const now = el.clientHeight; // asked for here, where the page has been laid out
+      frame = requestAnimationFrame(() => setHeight(now));
     });
     observer.observe(el);
     return () => {
