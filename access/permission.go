@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/internal/nearest"
 )
 
@@ -182,6 +183,25 @@ func (r Roles) grants(roles []string) (all Grants, err error) {
 	}
 	slices.Sort(all)
 	return slices.Compact(all), nil
+}
+
+// CheckRole refuses a role that there is not, with the nearest name and all that there are.
+func (r Roles) CheckRole(role string) error {
+	if _, known := r[role]; !known {
+		return r.unknown(role)
+	}
+	return nil
+}
+
+// Identity gives somebody with these roles, which there must be. An identity that could see
+// nothing, or whose names are none, is an error.
+func (r Roles) Identity(tenant events.TenantID, user string, roles []string) (Identity, error) {
+	grants, err := r.grants(roles)
+	if err != nil {
+		return Identity{}, err
+	}
+	who := Identity{Tenant: tenant, User: user, Roles: roles, Grants: grants}
+	return who, who.sound()
 }
 
 func (r Roles) unknown(role string) error {

@@ -127,15 +127,15 @@ func (t *Token) held(roles Roles) (h held, err error) {
 	if len(t.Roles) == 0 {
 		return h, errors.New("it has no role")
 	}
-	h.who = Identity{Tenant: t.Tenant, User: t.User, Roles: t.Roles, Token: t.ID}
+	if h.who, err = roles.Identity(t.Tenant, t.User, t.Roles); err != nil {
+		return h, err
+	}
+	h.who.Token = t.ID
 	if t.Expires != nil {
 		h.expires = *t.Expires
 		h.who.Expires = h.expires
 	}
-	if h.who.Grants, err = roles.grants(t.Roles); err != nil {
-		return h, err
-	}
-	return h, h.who.sound()
+	return h, nil
 }
 
 // List gives the tokens of a file, the oldest first.

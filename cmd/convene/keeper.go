@@ -8,10 +8,11 @@ import (
 	"strings"
 
 	"github.com/convene-run/convene/access"
+	"github.com/convene-run/convene/access/oidc"
 )
 
-// keeper gives what knows the credentials of a server's callers: the file of tokens and that of
-// a single one. nil where there is neither: then this machine alone can connect.
+// keeper gives what knows the credentials of a server's callers: the file of tokens, that of a
+// single one, and identity providers. nil where there is none: then this machine alone can connect.
 func (a *app) keeper(tokenFile string) (access.Keeper, error) {
 	var all access.Keepers
 	token, err := readToken(tokenFile)
@@ -28,6 +29,17 @@ func (a *app) keeper(tokenFile string) (access.Keeper, error) {
 	}
 	if tokens != nil {
 		all = append(all, tokens)
+	}
+	issuers, err := a.config.Issuers()
+	if err != nil {
+		return nil, err
+	}
+	for _, issuer := range issuers {
+		keeper, err := oidc.New(issuer)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, keeper)
 	}
 	if len(all) == 0 {
 		return nil, nil

@@ -5,7 +5,7 @@ package archtest
 // of the program that are tested by themselves.
 var layers = []string{
 	"examples", "internal", "cmd", "cmd/internal", "steer", "mcpserver", "web", "webhook", "otel", "batch/cases", "batch", "batch/internal/files", "runner", "toolbox", "toolbox/builtin", "mcpclient", "facilitator", "specialists", "internal/handoff", "team", "internal/loop", "internal/artifact", "agent",
-	"llm/endpoint", "internal/sim", "llm", "evidence", "thread", "conversation", "access", "board", "document", "sanitize", "internal/quote", "prices", "events", "internal/chars",
+	"llm/endpoint", "internal/sim", "llm", "evidence", "thread", "conversation", "access/oidc", "access", "board", "document", "sanitize", "internal/quote", "prices", "events", "internal/chars",
 	"internal/filelock", "internal/nearest", "internal/outside", "internal/publicaddr", "internal/structschema",
 }
 
@@ -43,6 +43,7 @@ var vendors = []struct {
 	{"modernc.org/sqlite", []string{"events/sqlite", "toolbox/builtin"}, "the log's other packages know no database"},
 	{"github.com/pressly/goose", []string{"events/sqlite"}, "the log's other packages know no database"},
 	{"github.com/goccy/go-yaml", []string{"team"}, "team files are read in one place"},
+	{"github.com/coreos/go-oidc", []string{"access/oidc"}, "tokens of identity providers are checked in one place"},
 	{"github.com/expr-lang/expr", []string{"toolbox/builtin"}, "expressions are evaluated in one place"},
 	{"github.com/JohannesKaufmann/html-to-markdown", []string{"toolbox/builtin"}, "pages become text in one place"},
 	{"github.com/modelcontextprotocol/go-sdk", []string{"mcpclient", "mcpserver"}, "each side of the protocol is spoken in one place"},
