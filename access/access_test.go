@@ -134,6 +134,7 @@ func TestPermissions(t *testing.T) {
 	require.ErrorContains(t, access.CheckPermission("handof:initiate"), `did you mean "handoff:initiate"?`)
 	require.ErrorContains(t, access.CheckPermission("Skill Create"), "write it as skill:create")
 	require.NoError(t, access.CheckPermission("skill:create"))
+	require.NoError(t, access.CheckPermission("orders:read"), "near others:read, and a word of its own")
 	roles := access.Builtin()
 	require.ErrorContains(t, roles.CheckRequired("skill:create"), "access.roles")
 	require.ErrorContains(t, roles.With("admin", nil), "convene's own")

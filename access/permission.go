@@ -137,7 +137,7 @@ func CheckPermission(permission string) error {
 	if slices.Contains(permissions, permission) {
 		return nil
 	}
-	if near := nearest.Of(permission, permissions); near != "" {
+	if near := nearest.Slip(permission, permissions); near != "" {
 		return fmt.Errorf("there is no permission %q; did you mean %q?", permission, near)
 	}
 	if len(permission) > maxNameChars || !permissionForm.MatchString(permission) {

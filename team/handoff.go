@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/convene-run/convene/access"
 	"github.com/convene-run/convene/conversation"
 	"github.com/convene-run/convene/events"
 )
@@ -215,7 +216,11 @@ func (t *Team) checkTarget(path string, target HandoffTarget, before []HandoffTa
 		found.add(path+".agent", "%q is there twice; remove one", clip(string(target.Agent)))
 	}
 	checkTriggers(path+".triggers", target.Triggers, found)
-	checkLine(path+".requires", target.Requires, found)
+	if target.Requires != "" {
+		if err := access.CheckPermission(target.Requires); err != nil {
+			found.add(path+".requires", "%s", err)
+		}
+	}
 	checkLine(path+".unavailable", target.Unavailable, found)
 	if target.AllMayAnswer && target.Agent != events.HumanID {
 		found.add(path+".all_may_answer", "%q has the conversation alone; all may answer beside a person only: remove it, or write it at \"- agent: human\"", clip(string(target.Agent)))

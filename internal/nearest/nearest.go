@@ -21,6 +21,17 @@ func Of(word string, candidates []string) string {
 	return best
 }
 
+// Slip gives the candidate from which the word differs by one letter, or by two that changed
+// places; "" if there is none.
+func Slip(word string, candidates []string) string {
+	for _, candidate := range candidates {
+		if len(word) <= 64 && distance(strings.ToLower(word), candidate) == 1 {
+			return candidate
+		}
+	}
+	return ""
+}
+
 // distance counts the letters to insert, drop, replace or swap with their
 // neighbour to turn a into b.
 func distance(a, b string) int {
