@@ -4,11 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/convene-run/convene/access"
 	"github.com/convene-run/convene/access/oidc"
+	"github.com/convene-run/convene/cmd/internal/termview"
+	"github.com/convene-run/convene/team"
 )
 
 // keeper gives what knows the credentials of a server's callers: the file of tokens, that of a
@@ -80,3 +84,26 @@ func readToken(path string) (string, error) {
 
 // minTokenBytes keeps a token from being guessed.
 const minTokenBytes = 16
+
+// sayUngranted names the permissions that handoff targets require and no role grants: only
+// administrators can be handed over there.
+func (a *app) sayUngranted(teams map[string]*team.Team) error {
+	roles, err := a.config.Roles()
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(teams)) {
+		if teams[name].Handoff == nil {
+			continue
+		}
+		for _, target := range teams[name].Handoff.Targets {
+			if target.Requires == "" {
+				continue
+			}
+			if err := roles.CheckRequired(target.Requires); err != nil {
+				a.say(termview.Line(fmt.Sprintf("note: team %s: handing over to %s: %v", name, target.Agent, err)))
+			}
+		}
+	}
+	return nil
+}

@@ -92,6 +92,9 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 	if err := addTeams(&steered, f.teams); err != nil {
 		return usage(err)
 	}
+	if err := a.sayUngranted(steered.Teams); err != nil {
+		return usage(err)
+	}
 	dash, err := a.dashboard(web.Config{
 		Log: d.log, Kept: r.Kept(), Runs: steer.New(steered), Batches: &steer.Batches{Runner: r}, Address: f.address, Hosts: f.hosts, Keeper: keeper, Logger: a.requestLog(d.level),
 		Metrics: hooks.Metrics(), Transitions: r.Transitions,
