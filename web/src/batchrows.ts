@@ -48,6 +48,8 @@ export class BatchRows {
   private filter = "";
   private generation = 0;
   private asking = false;
+  // due are the rows to look at again once the page comes that is being asked for.
+  private due: [first: number, last: number] | null = null;
 
   constructor(private readonly batch: string) {}
 
@@ -60,6 +62,7 @@ export class BatchRows {
     this.filter = q.toString();
     this.generation++;
     this.asking = false;
+    this.due = null;
     void this.restart(wanted);
   }
 
@@ -96,7 +99,10 @@ export class BatchRows {
   // refresh looks again at the rows from first to last, which are in view, and behind
   // the end of the list if that is among them.
   async refresh(first: number, last: number): Promise<void> {
-    if (this.asking) return;
+    if (this.asking) {
+      this.due = [first, last];
+      return;
+    }
     const end = Math.min(last + 1, this.list.length);
     const page = await this.ask(first > 0 ? this.list[first - 1].run : "", Math.min(maxPageRows, Math.max(1, end - first) + 20));
     if (!page) return;
@@ -120,7 +126,8 @@ export class BatchRows {
     this.changed.value++;
   }
 
-  // ask gives a page, null where it did not come or the filter is another by then.
+  // ask gives a page, null where it did not come or the filter is another by then. What was due
+  // meanwhile is looked at once the caller has taken the page.
   private async ask(after: string, limit: number): Promise<Page | null> {
     const mine = this.generation;
     const q = new URLSearchParams(this.filter);
@@ -136,7 +143,14 @@ export class BatchRows {
       if (mine === this.generation) this.trouble.value = err instanceof TypeError ? "The server does not answer: the rows may be out of date." : String((err as Error).message);
       return null;
     } finally {
-      if (mine === this.generation) this.asking = false;
+      if (mine === this.generation) {
+        this.asking = false;
+        if (this.due) {
+          const [first, last] = this.due;
+          this.due = null;
+          setTimeout(() => mine === this.generation && void this.refresh(first, last));
+        }
+      }
     }
   }
 }

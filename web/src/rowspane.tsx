@@ -58,12 +58,13 @@ export function Rows({ view }: { view: BatchView }) {
     rows.set(wanted, search, selected);
   }, [rows, wanted, search]);
   useEffect(() => look(view), [tick.value, rows.changed.value]);
-  // The last look is after the end: rows may have begun and ended since the one before.
+  // The last look is after each end, of which one draw may see two states alike: rows may have
+  // begun and ended since the one before.
   useEffect(() => {
     if (view.running() || rows.list.length === 0) return;
     rows.more = true;
     void rows.refresh(seen.first, seen.last);
-  }, [view.head.summary.status]);
+  }, [view.running() ? 0 : view.head.seq]);
   const gone = rows.goneRows;
   const choose = (run: string) => setParams({ sel: run });
   return (
