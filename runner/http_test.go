@@ -76,9 +76,9 @@ func TestFaultsOverHTTP(t *testing.T) {
 func manyRuns(t *testing.T, faults sim.Faults, runs int) {
 	_, share := race.Every(3, 0)
 	runs /= share
-	width := max(runs/2, 10) // runs at once: enough to go over the eight that the endpoint serves
+	width := max(runs/2, 20) // runs at once: well over the eight calls that the endpoint serves
 	job := runner.Job{Request: "Plan three days in Kyoto for two", Team: builtin(t, "trip")}
-	r, served, log := overHTTP(t, sim.Options{Seed: 7, FirstToken: 5 * time.Millisecond, Faults: faults})
+	r, served, log := overHTTP(t, sim.Options{Seed: 7, FirstToken: 20 * time.Millisecond, Faults: faults})
 	var wg sync.WaitGroup
 	places := make(chan struct{}, width)
 	for range runs {
