@@ -191,6 +191,7 @@ var decoders = map[Kind]func(json.RawMessage) (Event, error){
 	KindPhaseChanged:         decoder[PhaseChanged],
 	KindTransitionRolledBack: decoder[TransitionRolledBack],
 	KindPermissionDenied:     decoder[PermissionDenied],
+	KindValuesReplaced:       decoder[ValuesReplaced],
 	KindArtifactCreated:      decoder[ArtifactCreated],
 }
 

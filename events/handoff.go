@@ -114,6 +114,9 @@ type HandoffAccepted struct {
 	// AllMayAnswer is set where the target is a person beside whom everybody goes on
 	// answering: the conversation stays with whoever has it.
 	AllMayAnswer bool `json:"all_may_answer,omitempty"`
+	// UserMessages are what people said to the run, as the target reads it: without personal
+	// data. It reads them as they were said where there are none.
+	UserMessages []string `json:"user_messages,omitempty"`
 	// Notice is what the user is shown of it, here and in the other kinds.
 	Notice string `json:"notice,omitempty"`
 }

@@ -5,26 +5,28 @@ import (
 )
 
 // signs are what viewers get in place of values that are large and not for them: of
-// what an endpoint wants back of a reply or a call, and of the bytes of an image. The
-// bytes of a key are a key wherever they stand: inside a string the quotes would be
-// escaped.
-var signs = []struct{ key, sign []byte }{
-	{[]byte(`"extra":`), []byte(`{"kept":true}`)},
-	{[]byte(`"base64":`), []byte(`""`)},
+// what an endpoint wants back of a reply or a call, of the bytes of an image, and of what a
+// placeholder stands for. The bytes of a key are a key wherever they stand: inside a string the
+// quotes would be escaped.
+var signs = []struct {
+	key, sign []byte
+	// kinds are those of events in which the key has that meaning.
+	kinds []Kind
+}{
+	{[]byte(`"extra":`), []byte(`{"kept":true}`), replies},
+	{[]byte(`"base64":`), []byte(`""`), replies},
+	{[]byte(`"original":`), []byte(`""`), []Kind{KindValuesReplaced}},
 }
 
-// signed are the kinds of events in which the keys have that meaning.
-var signed = [][]byte{
-	[]byte(`"type":"` + KindModelCalled + `"`), []byte(`"type":"` + KindAgentStarted + `"`), []byte(`"type":"` + KindToolStarted + `"`),
-	[]byte(`"type":"` + KindToolCall + `"`), []byte(`"type":"` + KindDispatchRefused + `"`),
-}
+// replies are the kinds of events that hold replies of models and results of tools.
+var replies = []Kind{KindModelCalled, KindAgentStarted, KindToolStarted, KindToolCall, KindDispatchRefused}
 
 // ForViewers gives an event in the form of [Encode] as viewers get it: with a sign, such as
 // {"kept":true}, in place of what is large and not for them. The log itself, and its export
 // as JSON lines, are whole.
 func ForViewers(body []byte) []byte {
 	for _, s := range signs {
-		if bytes.Contains(body, s.key) && ofSignedKind(body) {
+		if bytes.Contains(body, s.key) && ofKind(body, s.kinds) {
 			body = withSign(body, s.key, s.sign)
 		}
 	}
@@ -45,11 +47,11 @@ func withSign(body, key, sign []byte) []byte {
 	}
 }
 
-// ofSignedKind looks at the type, which stands before the data.
-func ofSignedKind(body []byte) bool {
+// ofKind looks at the type, which stands before the data.
+func ofKind(body []byte, kinds []Kind) bool {
 	head, _, _ := bytes.Cut(body, []byte(`"data":`))
-	for _, kind := range signed {
-		if bytes.Contains(head, kind) {
+	for _, kind := range kinds {
+		if bytes.Contains(head, []byte(`"type":"`+kind+`"`)) {
 			return true
 		}
 	}

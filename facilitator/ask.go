@@ -14,6 +14,7 @@ import (
 
 	"github.com/convene-run/convene/agent"
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/handoff"
 	"github.com/convene-run/convene/internal/loop"
 	"github.com/convene-run/convene/internal/quote"
 	"github.com/convene-run/convene/llm"
@@ -125,16 +126,16 @@ func askable(t *team.Team, by events.AgentID) []events.AgentID {
 
 // Asking is the tool that asks several specialists, for an agent that can orchestrate and has
 // somebody to ask; none for another.
-func Asking(t *team.Team, by events.AgentID) []agent.Tool {
+func Asking(t *team.Team, desk *handoff.Desk, by events.AgentID) []agent.Tool {
 	o, can := t.Orchestration(by)
 	who := askable(t, by)
 	if !can || len(who) == 0 {
 		return nil
 	}
-	return []agent.Tool{askTool(t, o, who)}
+	return []agent.Tool{askTool(t, desk, o, who)}
 }
 
-func askTool(t *team.Team, o team.Orchestration, askable []events.AgentID) agent.Tool {
+func askTool(t *team.Team, desk *handoff.Desk, o team.Orchestration, askable []events.AgentID) agent.Tool {
 	return agent.Tool{
 		Tool: llm.Tool{
 			Name: AskTool,
@@ -151,7 +152,7 @@ func askTool(t *team.Team, o team.Orchestration, askable []events.AgentID) agent
 			if err := in.Decode(&args); err != nil {
 				return "", err
 			}
-			replies, err := Ask(ctx, t, journal, dispatcher, Delegation(args), in)
+			replies, err := Ask(ctx, t, desk, journal, dispatcher, Delegation(args), in)
 			if err != nil {
 				return "", err
 			}
@@ -177,11 +178,11 @@ func limited(strategy Strategy, replies []Reply) bool {
 // Ask puts the question to the specialists and gives a reply of each, in order. What
 // was asked under the same call before, by a process that died, is not asked again.
 // An error means that nobody was asked, or that the run is being parked.
-func Ask(ctx context.Context, t *team.Team, journal loop.Journal, dispatcher loop.Dispatcher, d Delegation, in agent.Invocation) ([]Reply, error) {
+func Ask(ctx context.Context, t *team.Team, desk *handoff.Desk, journal loop.Journal, dispatcher loop.Dispatcher, d Delegation, in agent.Invocation) ([]Reply, error) {
 	if err := d.check(t, in.Agent); err != nil {
 		return nil, err
 	}
-	a := &asking{ctx: ctx, team: t, journal: journal, dispatcher: dispatcher, Delegation: d, in: in}
+	a := &asking{ctx: ctx, team: t, desk: desk, journal: journal, dispatcher: dispatcher, Delegation: d, in: in}
 	if d.Strategy == Sequential {
 		return a.oneByOne()
 	}
@@ -193,6 +194,7 @@ type asking struct {
 	Delegation
 	ctx        context.Context
 	team       *team.Team
+	desk       *handoff.Desk
 	journal    loop.Journal
 	dispatcher loop.Dispatcher
 	in         agent.Invocation
@@ -201,7 +203,7 @@ type asking struct {
 func (a *asking) oneByOne() ([]Reply, error) {
 	var replies []Reply
 	for _, who := range a.Specialists {
-		ids, err := a.open(a.Question+earlier(replies), who)
+		ids, err := a.open(replies, who)
 		if err != nil {
 			return nil, err
 		}
@@ -227,7 +229,7 @@ func earlier(replies []Reply) string {
 }
 
 func (a *asking) atOnce() ([]Reply, error) {
-	ids, err := a.open(a.Question, a.Specialists...)
+	ids, err := a.open(nil, a.Specialists...)
 	if err != nil {
 		return nil, err
 	}
@@ -255,8 +257,18 @@ func (a *asking) atOnce() ([]Reply, error) {
 	return replies, errors.Join(errs...)
 }
 
+// question is what the next ones read, behind the replies of those before them.
+func (a *asking) question(tx *thread.Tx, replies []Reply) string {
+	a.desk.Learn(tx)
+	clean := a.desk.Clean
+	if a.in.Ref.ModelCall == "" { // no model wrote it
+		clean = a.desk.CleanSaid
+	}
+	return clean(tx, a.Question, 0) + a.desk.Clean(tx, earlier(replies), 0)
+}
+
 // open starts those who have not been asked yet, all or none.
-func (a *asking) open(question string, who ...events.AgentID) (ids []events.DispatchID, err error) {
+func (a *asking) open(before []Reply, who ...events.AgentID) (ids []events.DispatchID, err error) {
 	failed := a.journal.Do(func(tx *thread.Tx) {
 		ids, err = nil, nil
 		if max := a.team.Limits.MaxDispatches; len(tx.Run.Dispatches)+len(who) > max && a.find(tx.Run, who[0]) == nil {
@@ -276,7 +288,7 @@ func (a *asking) open(question string, who ...events.AgentID) (ids []events.Disp
 			s, _ := a.team.Specialist(id)
 			next := tx.Run.Thread().NextDispatch()
 			tx.Emit(id, thread.ActorOf(next), events.AgentStarted{
-				Agent: id, DisplayName: s.DisplayName, Message: question, Tool: a.in.Tool, Asked: true, CallRef: a.in.Ref,
+				Agent: id, DisplayName: s.DisplayName, Message: a.question(tx, before), Tool: a.in.Tool, Asked: true, CallRef: a.in.Ref,
 			})
 			ids = append(ids, next)
 		}

@@ -38,11 +38,11 @@ func Tools(t *team.Team, desk *handoff.Desk) (list []agent.Tool) {
 		for _, s := range tools.workers {
 			list = append(list, tools.dispatch(s))
 		}
-		list = append(list, Asking(t, events.FacilitatorID)...)
+		list = append(list, Asking(t, desk, events.FacilitatorID)...)
 	}
 	list = append(list, tools.askUser())
 	if t.Handoff != nil {
-		list = append(list, specialists.Handoff(t, desk, events.FacilitatorID), specialists.ReadThread(t))
+		list = append(list, specialists.Handoff(t, desk, events.FacilitatorID), specialists.ReadThread(t, desk))
 	}
 	return list
 }

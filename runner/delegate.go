@@ -57,7 +57,7 @@ func (r *Runner) StartDelegation(ctx context.Context, job Job, delegation facili
 func (r *Run) delegate(ctx context.Context, dispatcher loop.Dispatcher) error {
 	in := agent.Invocation{Agent: events.FacilitatorID, Tool: facilitator.AskTool, Ref: events.CallRef{CallID: askedCall}}
 	t := &r.plan.config.Team
-	replies, err := facilitator.Ask(ctx, t, r.journal, dispatcher, *r.plan.config.Delegation, in)
+	replies, err := facilitator.Ask(ctx, t, r.plan.desk, r.journal, dispatcher, *r.plan.config.Delegation, in)
 	cause := context.Cause(ctx)
 	if errors.Is(err, loop.ErrSuspended) || ctx.Err() != nil && errors.Is(cause, loop.ErrSuspended) {
 		return loop.Suspension(err)

@@ -363,19 +363,19 @@ func TestWhatGoesAlong(t *testing.T) {
 	k := &talk{t: t, log: events.NewMemory()}
 	call := llmtest.Call("handoff_conversation", args{
 		"target": "skills", "reason": "asks for ann@example.com", "summary": "Card 4111111111111111, password: hunter2",
-		"handoff_metadata": args{"ticket": 7, "token": "abc", "note": "secret=x"}, "recent_message_count": 1,
+		"handoff_metadata": args{"ticket": 7, "token": "abc", "note": "secret=x8Kq2mPz", "card": 4111111111111111}, "recent_message_count": 1,
 	})
 	script := llmtest.Script(t, llmtest.Agent(boss, llmtest.Says("Write to help@example.com."), llmtest.Calls("", call)), llmtest.Agent(alphaTalks, llmtest.Says("Hi.")))
 	k.sayTo(script, shares, "Hello", runner.Message{})
 	k.sayTo(script, shares, "A skill", runner.Message{UserID: "ann"})
 	request := of[events.HandoffRequested](k)[0]
 	require.Equal(t, events.HandoffRequested{
-		HandoffID: "h1", UserID: "ann", Source: events.FacilitatorID, Target: "alpha", ContextSummary: "Card [CARD], [REDACTED]", Reason: "asks for [EMAIL]",
-		RecentMessageCount: 1, RecentMessages: []events.SharedMessage{{Role: events.RoleAssistant, Content: "Write to [EMAIL]."}},
-		PreserveState: true, ReturnExpected: true, Metadata: []byte(`{"note":"[REDACTED]","ticket":7,"token":"[REDACTED]"}`),
+		HandoffID: "h1", UserID: "ann", Source: events.FacilitatorID, Target: "alpha", ContextSummary: "Card [CARD_1], password: [PASSWORD_1]", Reason: "asks for [EMAIL_1]",
+		RecentMessageCount: 1, RecentMessages: []events.SharedMessage{{Role: events.RoleAssistant, Content: "Write to [EMAIL_2]."}},
+		PreserveState: true, ReturnExpected: true, Metadata: []byte(`{"card":"[CARD_1]","note":"secret=[KEY_1]","ticket":7,"token":"[KEY_2]"}`),
 	}, request)
-	require.Equal(t, "user: [Context from previous agent (Facilitator)]: Card [CARD], [REDACTED]\n"+
-		`It passes on: {"note":"[REDACTED]","ticket":7,"token":"[REDACTED]"}`+"\n\nThe newest messages before this one:\nassistant: Write to [EMAIL].",
+	require.Equal(t, "user: [Context from previous agent (Facilitator)]: Card [CARD_1], password: [PASSWORD_1]\n"+
+		`It passes on: {"card":"[CARD_1]","note":"secret=[KEY_1]","ticket":7,"token":"[KEY_2]"}`+"\n\nThe newest messages before this one:\nassistant: Write to [EMAIL_2].",
 		said(script.Requests(alphaTalks)[0].Messages)[0])
 }
 
@@ -516,7 +516,7 @@ func TestTriggerPassesOnWhatTheUserSaid(t *testing.T) {
 		k.say(script, text)
 	}
 	summary := of[events.HandoffRequested](k)[0].ContextSummary
-	require.Equal(t, "The user writes: create skill\nBefore that, the oldest first:\n- I watch payments\n- Write to [EMAIL] at night\n- "+
+	require.Equal(t, "The user writes: create skill\nBefore that, the oldest first:\n- I watch payments\n- Write to [EMAIL_1] at night\n- "+
 		strings.Repeat("x", 300)+"…", summary)
 	require.Contains(t, said(script.Requests(alphaTalks)[0].Messages)[0], "> - I watch payments\n")
 }

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -18,6 +19,7 @@ import (
 	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/llm/effort"
 	"github.com/convene-run/convene/prices"
+	"github.com/convene-run/convene/sanitize"
 	"github.com/convene-run/convene/specialists"
 	"github.com/convene-run/convene/team"
 )
@@ -164,8 +166,11 @@ func models(override, own string, api events.API, fallbacks []string) []string {
 // compile makes a configuration ready.
 func (r *Runner) compile(c config, offered shelf, encoded json.RawMessage) (*plan, error) {
 	p := &plan{config: c, encoded: encoded, specs: map[events.AgentID]*loop.Spec{}, asked: map[events.AgentID]*loop.Spec{}, sessions: map[events.AgentID]*loop.Spec{}, unresolved: map[events.AgentID]error{}}
-	p.desk = &handoff.Desk{Team: &p.config.Team, Available: r.available(p), Sanitizer: r.config.Sanitizer}
-	var err error
+	finder, err := c.Team.Finder()
+	if err != nil {
+		return nil, err
+	}
+	p.desk = &handoff.Desk{Team: &p.config.Team, Available: r.available(p), Sanitizer: cmp.Or[sanitize.Finder](r.config.Sanitizer, finder)}
 	if p.layout, err = json.Marshal(c.Team.Document); err != nil {
 		return nil, err
 	}

@@ -79,7 +79,7 @@ func (r *Run) routeTo(tx *thread.Tx, message *Message) {
 // triggered hands over to the target, of which the user's message has a phrase.
 func (r *Run) triggered(tx *thread.Tx, target events.AgentID, phrase string) {
 	_, rejected := r.plan.desk.HandOver(tx, thread.Facilitator, conversation.Handoff{
-		Source: events.FacilitatorID, Target: target, Summary: r.plan.desk.Summary(tx.Run),
+		Source: events.FacilitatorID, Target: target, Summary: r.plan.desk.Summary(tx),
 		Reason: fmt.Sprintf("the message has %q", chars.Clip(phrase, 100)), RecentMessages: r.plan.config.Team.Handoff.Shared(),
 	})
 	if rejected != nil {
@@ -108,7 +108,7 @@ func (r *Run) enter(tx *thread.Tx, message *Message, routed events.MessageRouted
 		reason = fmt.Sprintf("the rule %q", chars.Clip(routed.Rule, 100))
 	}
 	if rejected := r.plan.desk.Route(tx, routed.Agent, conversation.Handoff{
-		UserID: message.UserID, Summary: r.plan.desk.Summary(tx.Run), Reason: reason,
+		UserID: message.UserID, Summary: r.plan.desk.Summary(tx), Reason: reason,
 	}); rejected != nil {
 		facilitator.TellRejected(tx, r.plan.desk, routed.Agent, rejected)
 	}

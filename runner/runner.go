@@ -24,6 +24,7 @@ import (
 	"github.com/convene-run/convene/internal/loop"
 	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/prices"
+	"github.com/convene-run/convene/sanitize"
 	"github.com/convene-run/convene/team"
 	"github.com/convene-run/convene/thread"
 )
@@ -57,9 +58,10 @@ type Config struct {
 	// can. It must not wait. Defaults to what is known of the agent's models and endpoints,
 	// which is looked at in any case.
 	Available func(team string, agent events.AgentID) error
-	// Sanitizer takes out of what goes along with a handoff what its target must not read.
-	// Defaults to [conversation.Patterns].
-	Sanitizer conversation.Sanitizer
+	// Sanitizer finds what agents do not pass on to each other with a handoff or a question:
+	// placeholders go along in its place. Defaults to what package sanitize finds, and the
+	// team's patterns.
+	Sanitizer sanitize.Finder
 	// OnSignal is told of silent agents. It must not block.
 	OnSignal func(Signal)
 	// Hooks are told of what happened in the threads whose runs are driven here.

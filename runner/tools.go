@@ -176,7 +176,7 @@ func (k *toolkits) supervisor(t *team.Team, a *agentConfig) (*loop.Toolset, erro
 
 // sessionTools are the tools that a specialist has because it has the conversation.
 func sessionTools(t *team.Team, s team.Specialist, desk *handoff.Desk) []agent.Tool {
-	return append(specialists.SessionTools(t, s, desk), facilitator.Asking(t, s.ID)...)
+	return append(specialists.SessionTools(t, s, desk), facilitator.Asking(t, desk, s.ID)...)
 }
 
 func (k *toolkits) set(id events.AgentID, offered []toolConfig) (*loop.Toolset, error) {

@@ -43,6 +43,17 @@ type Detector struct {
 	off map[Kind]bool
 }
 
+// Whole is a [Finder] to which every text is one value of its kind.
+type Whole Kind
+
+// Find implements [Finder].
+func (w Whole) Find(text string) []Finding {
+	if text == "" {
+		return nil
+	}
+	return []Finding{{0, len(text), Kind(w)}}
+}
+
 // detectors find candidates of one or two kinds each, in any order.
 var detectors = []func(text string, found func(start, end int, kind Kind)){
 	findHeaders, findEmails, findNumbers, findIBANs, findKeys, findPEM, findNamed, findUserinfo,

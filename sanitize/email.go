@@ -43,6 +43,9 @@ func localPart(text string, at int) int {
 	for start < at && strings.IndexByte(".-'%+", text[start]) >= 0 {
 		start++
 	}
+	if start < at && byteAt(text, start-1) == '\\' && strings.IndexByte("nrtbf", text[start]) >= 0 { // JSON within a text: \n
+		return start + 1
+	}
 	if wordBefore(text, start) { // it is longer than an address may be
 		return at
 	}

@@ -28,6 +28,24 @@ var naming = sync.OnceValue(func() *vocabulary {
 	return v
 })
 
+// Named says of the name of a member of a JSON object, or of a variable, that its value is a
+// secret, and of which kind: "" where it says no such thing.
+func Named(member string) (kind Kind) {
+	naming().each(member, func(p phrase, start, end int) int {
+		if end == len(member) && (len(p.words) > len("senha") || !isLower(byteAt(member, start-1))) {
+			kind = p.kind
+		}
+		return end
+	})
+	headers().each(member, func(p phrase, start, end int) int {
+		if start == 0 && end == len(member) && kind == "" {
+			kind = Header
+		}
+		return end
+	})
+	return kind
+}
+
 // sign is what may stand between the word and the value: a sign, a verb, or nothing but a
 // space.
 var sign = regexp.MustCompile(`^(\\?["'\x60”]?(?:\]|\))?\s{0,3}(?::=|=>|==?|:|：|＝)\s{0,3}|>|["'”]?\s{1,3}(?i:is|ist|lautet|est|es|é|è|jest|are|was|to|на|är|er|on|wordt|olarak|adalah)\s{1,3}(?i:now |set to |jetzt |ahora |maintenant )?|\s?(?:は|是|为|為|는|은)\s?|\s{1,2})`)

@@ -76,7 +76,8 @@ func completePhase(t *team.Team, s team.Specialist, desk *handoff.Desk) agent.To
 func complete(tx *thread.Tx, t *team.Team, flow *conversation.Flow, desk *handoff.Desk, in agent.Invocation, args phaseArgs) agent.Result {
 	state := &tx.Run.Thread().Handoffs
 	before := flow.Phase(state.Progress)
-	facts, err := flow.Complete(state, args.Result, args.Next)
+	desk.Learn(tx)
+	facts, err := flow.Complete(state, desk.Clean(tx, args.Result, conversation.MaxSummaryChars-1), args.Next)
 	if err != nil {
 		return agent.Refuse(err)
 	}

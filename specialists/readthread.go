@@ -10,6 +10,7 @@ import (
 	"github.com/convene-run/convene/agent"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/internal/chars"
+	"github.com/convene-run/convene/internal/handoff"
 	"github.com/convene-run/convene/internal/loop"
 	"github.com/convene-run/convene/internal/quote"
 	"github.com/convene-run/convene/llm"
@@ -32,7 +33,10 @@ type readThreadArgs struct {
 // ReadThread is the tool that shows what the user and the agents said in the thread, in this
 // run and before it. Agents that talk with the user have it, and the facilitator who hands
 // the conversation over to them.
-func ReadThread(t *team.Team) agent.Tool {
+//
+// The facilitator reads them as they were said, others with placeholders, as with all that is
+// passed on to them.
+func ReadThread(t *team.Team, desk *handoff.Desk) agent.Tool {
 	return loop.PureFunc(llm.Tool{
 		Name: "read_thread",
 		Description: "Shows what the user and the agents who talked with them said, the newest messages of the conversation, each with its number. " +
@@ -41,19 +45,23 @@ func ReadThread(t *team.Team) agent.Tool {
 			count, before := schema.Properties["count"], schema.Properties["before"]
 			count.Minimum, count.Maximum, before.Minimum = new(1.0), new(float64(maxMessages)), new(1.0)
 		}),
-	}, func(tx *thread.Tx, _ agent.Invocation, args readThreadArgs) agent.Result {
+	}, func(tx *thread.Tx, in agent.Invocation, args readThreadArgs) agent.Result {
 		if args.Count < 0 || args.Count > maxMessages || args.Before < 0 {
 			return agent.Refuse(fmt.Errorf("count=%d before=%d: give a count from 1 to %d, and the number of a message, 1 or above", args.Count, args.Before, maxMessages))
 		}
 		if args.Count == 0 {
 			args.Count = defaultMessages
 		}
-		return agent.Result{Text: readMessages(tx.Run.Thread(), args, t.Limits.MaxReadChars)}
+		clean := func(m *thread.Message) string { return m.Content }
+		if in.Agent != events.FacilitatorID {
+			clean = func(m *thread.Message) string { return desk.CleanMessage(tx, m) }
+		}
+		return agent.Result{Text: readMessages(tx.Run.Thread(), args, t.Limits.MaxReadChars, clean)}
 	})
 }
 
 // readMessages shows messages, the newest of them whole, as far as they fit.
-func readMessages(th *thread.Thread, args readThreadArgs, budget int) string {
+func readMessages(th *thread.Thread, args readThreadArgs, budget int, clean func(*thread.Message) string) string {
 	all := slices.DeleteFunc(slices.Clone(th.Messages(0, 0)), func(m thread.Message) bool { return m.Role == thread.RoleNotice })
 	until := len(all)
 	if args.Before > 0 {
@@ -62,7 +70,7 @@ func readMessages(th *thread.Thread, args readThreadArgs, budget int) string {
 	from := until
 	var shown []string
 	for from > max(0, until-args.Count) && (budget > 0 || from == until) {
-		text := readMessage(from, &all[from-1], max(budget, 1))
+		text := readMessage(from, &all[from-1], clean(&all[from-1]), max(budget, 1))
 		if budget -= chars.Count(text); budget < 0 && from < until {
 			break
 		}
@@ -83,12 +91,12 @@ func readMessages(th *thread.Thread, args readThreadArgs, budget int) string {
 }
 
 // readMessage shows a message behind its number and who said it.
-func readMessage(number int, m *thread.Message, budget int) string {
+func readMessage(number int, m *thread.Message, content string, budget int) string {
 	who := string(m.Role)
 	if m.Role == events.RoleAssistant {
 		who = m.DisplayName
 	}
-	head, more := chars.Cut(m.Content, budget)
+	head, more := chars.Cut(content, budget)
 	text := quote.After(fmt.Sprintf("%d. %s:", number, who), head)
 	if more > 0 {
 		text += fmt.Sprintf("\n(%d more characters are not shown.)", more)

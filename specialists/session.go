@@ -37,7 +37,7 @@ func SessionSystem(t *team.Team, s team.Specialist, further []agent.Tool) (strin
 // SessionTools are the tools of a specialist that has the conversation, in the order in
 // which they are offered.
 func SessionTools(t *team.Team, s team.Specialist, desk *handoff.Desk) []agent.Tool {
-	tools := []agent.Tool{returnControl(desk), ReadThread(t)}
+	tools := []agent.Tool{returnControl(desk), ReadThread(t, desk)}
 	if len(s.WorkflowStates) > 0 {
 		tools = append(tools, setWorkflowState(s.WorkflowStates))
 	}

@@ -37,6 +37,9 @@ type Team struct {
 	// Approve says by the names of tools, or their beginnings with * behind them, which calls
 	// wait for a person's approval; see [Team.Asks].
 	Approve map[string]Approve `json:"approve,omitempty"`
+	// Sanitize has patterns of what agents do not pass on to each other, by name, beside what
+	// package sanitize finds: see [sanitize.New].
+	Sanitize map[string]string `json:"sanitize,omitempty"`
 	// AnswerSchema is the JSON Schema of the answer. Without it the answer is text.
 	AnswerSchema json.RawMessage `json:"answer_schema,omitempty"`
 	// MCP are servers whose tools specialists may name, as server__tool, by the servers' names.

@@ -38,6 +38,12 @@ func roughBytes(event events.Event) int {
 		return bytesPerEvent + len(e.Result)
 	case events.DocumentUpdated:
 		return bytesPerEvent + 2*len(e.Content) + roughCitations(e.Sources)
+	case events.ValuesReplaced:
+		size := bytesPerEvent
+		for i := range e.Values {
+			size += bytesPerEvent + 2*len(e.Values[i].Original)
+		}
+		return size
 	case events.EvidenceRefused:
 		return bytesPerEvent + roughCitations(e.Sources)
 	case events.FinalAnswer:

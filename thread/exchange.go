@@ -70,7 +70,7 @@ func (c *Conversation) CountEarlier() (n int) {
 // exchange gives what people said to the run and what it answered.
 func (r *Run) exchange() []events.Message {
 	var messages []events.Message
-	spoken := r.spoken()
+	spoken := r.Spoken()
 	if r.Person() != nil {
 		spoken = []string{"[A person who was asked answers the user now.]"}
 	}

@@ -68,6 +68,15 @@ func (t *Thread) MessagesBefore(before events.Seq, limit int) []Message {
 	return t.messages[from:until:until]
 }
 
+// Restored gives a message with the values in place of their placeholders, for readers who may
+// see them (the permission context:restore). What a person wrote stays as it is.
+func (t *Thread) Restored(m Message) Message {
+	if m.Role != events.RoleUser && m.Agent != HumanAgent {
+		m.Content = t.Values.Restore(m.Content)
+	}
+	return m
+}
+
 // messagesThrough counts the messages up to that seq.
 func (t *Thread) messagesThrough(seq events.Seq) int {
 	return sort.Search(len(t.messages), func(i int) bool { return t.messages[i].Seq > seq })
@@ -130,6 +139,7 @@ func (t *Thread) noteUser(env events.Envelope, e events.UserMessage) {
 	if e.Synthetic {
 		return
 	}
+	t.Values.Said(e.Content)
 	if e.MessageID != "" && t.sent[e.MessageID] == nil {
 		return // it was not taken
 	}
@@ -152,6 +162,9 @@ func (t *Thread) noteUser(env events.Envelope, e events.UserMessage) {
 // noteStart tells which run answers a message. A run that no message started says itself
 // what was asked; one that continues another was asked the same.
 func (t *Thread) noteStart(env events.Envelope, e events.WorkflowStarted) {
+	if !e.Synthetic {
+		t.Values.Said(e.Message)
+	}
 	if at, known := t.said[e.MessageID]; known {
 		t.messages[at].Run = env.Run
 		return

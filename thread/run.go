@@ -12,6 +12,7 @@ import (
 	"github.com/convene-run/convene/document"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/internal/quote"
+	"github.com/convene-run/convene/sanitize"
 )
 
 // Run is the fold of one run.
@@ -250,6 +251,10 @@ func (r *Run) apply(env events.Envelope) error {
 		return r.request(env, e)
 	case events.PermissionDenied:
 		r.Denied = append(r.Denied, e)
+	case events.ValuesReplaced:
+		for _, v := range e.Values {
+			r.thread.Values.Add(sanitize.Value{Kind: sanitize.Kind(v.What), Placeholder: v.Placeholder, Text: v.Original})
+		}
 	case events.ArtifactCreated:
 		r.ArtifactBytes += e.SizeBytes
 		r.thread.Artifacts = append(r.thread.Artifacts, e)

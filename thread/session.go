@@ -46,11 +46,11 @@ func (r *Run) handOver(env events.Envelope) error {
 		if conv == nil {
 			return fmt.Errorf("a message to %s, to whom nothing was handed over", e.Agent)
 		}
-		conv.hear(append(r.notedBefore(), r.spoken()...))
+		conv.hear(append(r.notedBefore(), r.Spoken()...))
 	case events.HandoffResumed:
 		r.Handed = true
 		conv := r.thread.sessions[ActorID(e.HandoffID)]
-		conv.hear(append([]string{r.resumed(e)}, r.spoken()...))
+		conv.hear(append([]string{r.resumed(e)}, r.Spoken()...))
 	case events.HandoffAccepted:
 		if e.AllMayAnswer {
 			break
@@ -61,8 +61,11 @@ func (r *Run) handOver(env events.Envelope) error {
 		if session.Request.Source != events.RouterID { // else there was no agent before it
 			conv.messages = []events.Message{r.context(session.Request)}
 		}
-		if r.answers(session.Request.Source) {
-			conv.hear(r.spoken())
+		if said := e.UserMessages; r.answers(session.Request.Source) {
+			if len(said) == 0 {
+				said = r.Spoken()
+			}
+			conv.hear(said)
 		} else {
 			r.Passed++
 		}
@@ -176,8 +179,8 @@ func (t *Thread) before(r *Run) *Run {
 	return nil
 }
 
-// spoken is what people have said to the run so far.
-func (r *Run) spoken() []string {
+// Spoken is what people have said to the run so far.
+func (r *Run) Spoken() []string {
 	request := r.Started.Message
 	if r.Started.Prompt != "" {
 		request = r.Started.Prompt
@@ -193,7 +196,7 @@ func (r *Run) SaidBefore(count int) (said []string) {
 	for at := slices.Index(runs, r) - 1; at >= 0 && len(said) < count; at-- {
 		run := runs[at]
 		if run != continued && !run.Started.Synthetic && run.Person() == nil {
-			said = slices.Concat(run.spoken(), said)
+			said = slices.Concat(run.Spoken(), said)
 		}
 		continued = run.Before
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/convene-run/convene/conversation"
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/sanitize"
 )
 
 // Thread is the fold of one thread. It is not safe for concurrent use.
@@ -19,6 +20,8 @@ type Thread struct {
 	Handoffs conversation.State
 	// Artifacts are the files that came with the thread's runs or into being in them, in order.
 	Artifacts []events.ArtifactCreated
+	// Values are what placeholders stand for in what agents pass on to each other.
+	Values sanitize.Values
 
 	callIDs    map[events.CallID]struct{}
 	exchanges  []*exchange

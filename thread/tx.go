@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/sanitize"
 )
 
 // Tx is a decision under way: the state as the decision sees it, its own facts
@@ -41,6 +42,21 @@ func (tx *Tx) Emit(agent events.AgentID, actor ActorID, data events.Event) {
 	if tx.err = tx.thread.Apply(env); tx.err == nil {
 		tx.facts = append(tx.facts, env)
 	}
+}
+
+// Sanitize gives a text as it may be passed on to another agent: with placeholders in place of
+// what the finder finds in it. Values without one get one, which is a fact of its own. person
+// says that a person wrote the text: see [sanitize.Values.Sanitize].
+func (tx *Tx) Sanitize(finder sanitize.Finder, text string, person bool) string {
+	clean, fresh := tx.thread.Values.Sanitize(finder, text, person)
+	if len(fresh) > 0 {
+		fact := events.ValuesReplaced{}
+		for _, v := range fresh {
+			fact.Values = append(fact.Values, events.ReplacedValue{Placeholder: v.Placeholder, What: string(v.Kind), Original: v.Text})
+		}
+		tx.Emit("", "", fact)
+	}
+	return clean
 }
 
 // Facts gives the facts so far, or the error of the first that contradicted the

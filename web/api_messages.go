@@ -9,6 +9,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/convene-run/convene/access"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/thread"
 )
@@ -53,7 +54,7 @@ type messagesInput struct {
 
 type messagesOutput struct {
 	Body struct {
-		Messages []thread.Message `json:"messages" doc:"What the user and the agents who talk with the user said, oldest first. What agents say to each other is in the thread's events."`
+		Messages []thread.Message `json:"messages" doc:"What the user and the agents who talk with the user said, oldest first. What agents say to each other is in the thread's events. Placeholders such as [EMAIL_1] are restored for callers who may read what they stand for."`
 		More     bool             `json:"more" doc:"Whether there are further ones: newer ones where after was given, else older ones."`
 	}
 }
@@ -152,6 +153,11 @@ func (s *Server) listMessages(ctx context.Context, in *messagesInput) (*messages
 	out := &messagesOutput{}
 	err := s.foldThread(ctx, in.Thread, func(th *thread.Thread) error {
 		out.page(th, in)
+		if callerOf(ctx).Allow(access.ContextRestore) {
+			for i, m := range out.Body.Messages {
+				out.Body.Messages[i] = th.Restored(m)
+			}
+		}
 		return nil
 	})
 	if err != nil {

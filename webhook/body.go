@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/sanitize"
 )
 
 // maxBodyBytes bounds what a receiver is sent for one event: only those that hold files or
@@ -14,14 +15,17 @@ const maxBodyBytes = 1 << 20
 // eventID names an event for receivers.
 func eventID(env events.Envelope) string { return fmt.Sprintf("%s:%d", env.Thread, env.Seq) }
 
-// encode gives the event as the API shows it. Of one that is too large the data is replaced
+// encode gives the event as the API shows it, masked where the receiver is not sent all. Of one that is too large the data is replaced
 // by its size: the API has it.
-func encode(env events.Envelope) ([]byte, error) {
+func (r Receiver) encode(env events.Envelope) ([]byte, error) {
 	body, err := events.Encode(env)
 	if err != nil {
 		return nil, err
 	}
 	body = events.ForViewers(body)
+	if !r.Unsanitized {
+		body = sanitize.MaskJSON(new(sanitize.Detector), body)
+	}
 	if len(body) <= maxBodyBytes {
 		return body, nil
 	}

@@ -65,7 +65,7 @@ func newReceiver(r Receiver, m *metrics, logger *zerolog.Logger) (*receiver, err
 // deliver sends an event until the receiver has taken it. The error is the context's, or
 // [errGone].
 func (r *receiver) deliver(ctx context.Context, env events.Envelope) error {
-	body, err := encode(env)
+	body, err := r.encode(env)
 	if err != nil {
 		return err
 	}

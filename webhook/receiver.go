@@ -29,6 +29,9 @@ type Receiver struct {
 	// not public: of this machine, of a local network, of a cloud's metadata. Otherwise such
 	// an address is refused whenever a connection is made.
 	PrivateHost string
+	// Unsanitized has events sent as they are. Otherwise personal data and secrets are masked
+	// in them: see [sanitize.Mask].
+	Unsanitized bool
 }
 
 // DefaultKinds are the kinds of events that concern people beside a conversation: who has it,

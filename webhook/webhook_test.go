@@ -193,6 +193,33 @@ func TestAReceiverThatIsDown(t *testing.T) {
 	})
 }
 
+// Proves R61: personal data is masked in what receivers get, and what a placeholder stands for
+// left out, unless the operator has events sent as they are.
+func TestReceiversGetNoPersonalData(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log, masked, whole := events.NewMemory(), &inbox{}, &inbox{}
+		kinds := []events.Kind{events.KindInputRequested, events.KindValuesReplaced}
+		for in, host := range map[*inbox]string{masked: "masked.example", whole: "whole.example"} {
+			_, stop := begin(t, log, pipenet.Serve(t, in), io.Discard, webhook.Receiver{
+				URL: "http://" + host + "/x", PrivateHost: host, Secrets: []string{secret}, Kinds: kinds, Unsanitized: in == whole,
+			})
+			defer stop()
+		}
+		write(t, log, key("local")).add(
+			events.InputRequested{InputID: "i1", For: events.InputQuestion, Question: "Is ann@example.org right, \"ann\"?"},
+			events.ValuesReplaced{Values: []events.ReplacedValue{{Placeholder: "[EMAIL_1]", What: "email", Original: "ann@example.org"}}})
+		time.Sleep(time.Minute)
+		question := func(in *inbox) string {
+			env, err := events.Decode([]byte(in.all()[0].body))
+			require.NoError(t, err)
+			require.NotContains(t, in.all()[1].body, "ann@")
+			return env.Data.(events.InputRequested).Question
+		}
+		require.Equal(t, `Is [EMAIL] right, "ann"?`, question(masked))
+		require.Equal(t, `Is ann@example.org right, "ann"?`, question(whole))
+	})
+}
+
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

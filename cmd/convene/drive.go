@@ -241,8 +241,7 @@ func (d *driver) views(run *runner.Run, after events.Seq) []view {
 	switch {
 	case d.flags.quiet:
 	case d.level != zerolog.Disabled:
-		logger := zerolog.New(unaltered(d.app.err)).Level(d.level).With().Timestamp().Logger()
-		views = append(views, &logView{logger: logger})
+		views = append(views, &logView{logger: *d.app.requestLog(d.level)})
 	case d.app.canDraw(d.app.err) && !d.sharedScreen():
 		live := d.app.newLiveView()
 		live.lives, live.signals = run.Live, d.beats

@@ -14,6 +14,7 @@ import (
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/events/sqlite"
 	"github.com/convene-run/convene/runner"
+	"github.com/convene-run/convene/sanitize"
 	"github.com/convene-run/convene/steer"
 	"github.com/convene-run/convene/team"
 	"github.com/convene-run/convene/web"
@@ -167,8 +168,10 @@ func addTeams(c *steer.Config, paths []string) error {
 	return nil
 }
 
+// requestLog writes log lines, in which personal data and secrets are masked.
 func (a *app) requestLog(level zerolog.Level) *zerolog.Logger {
-	logger := zerolog.New(unaltered(a.err)).Level(level).With().Timestamp().Logger()
+	masked := sanitize.Lines{To: unaltered(a.err), Finder: new(sanitize.Detector)}
+	logger := zerolog.New(masked).Level(level).With().Timestamp().Logger()
 	return &logger
 }
 

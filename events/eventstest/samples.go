@@ -100,6 +100,7 @@ func Samples() map[events.Kind]events.Event {
 		events.EvidenceRefused{
 			Author: "food", Section: "day_1", Slot: "morning", Reason: events.EvidenceNotFound, Sources: []events.Citation{cited}, ModelCall: "d1.2",
 		},
+		events.ValuesReplaced{Values: []events.ReplacedValue{{Placeholder: "[EMAIL_1]", What: "email", Original: "ann@example.org"}}},
 		events.AgentStarted{
 			Agent: "food", DisplayName: "Food expert", TaskIDs: []events.TaskID{1, 2}, Message: "Breakfast for two", Tool: "call_food", Asked: true, CallRef: ref,
 		},
@@ -142,7 +143,7 @@ func Samples() map[events.Kind]events.Event {
 			RecentMessageCount: 5, RecentMessages: []events.SharedMessage{{Role: events.RoleUser, Content: "Hello"}}, Reason: "skill creation", PreserveState: true, ReturnExpected: true,
 			NextPhase: events.Phase("handling"), ChannelEscalation: events.ChannelVoice, Metadata: json.RawMessage(`{"ticket":7}`),
 		},
-		events.HandoffAccepted{HandoffID: "h2", EstimatedDurationSeconds: 300, AllMayAnswer: true, Notice: "Connecting you with Skill builder..."},
+		events.HandoffAccepted{HandoffID: "h2", EstimatedDurationSeconds: 300, AllMayAnswer: true, UserMessages: []string{"Write to [EMAIL_1]"}, Notice: "Connecting you with Skill builder..."},
 		events.HandoffRejected{HandoffID: "h3", Code: "active_session", Reason: "h2 is active", Notice: "You're currently in a session with Skill builder."},
 		events.HandoffExitRequested{HandoffID: "h2", By: "ann"},
 		events.HandoffReturned{HandoffID: "h2", CompletionStatus: events.CompletionCompleted, ResultSummary: "The skill is active", ArtifactsCreated: []string{"SKILL.md"}, Notice: "Returning you to the main assistant."},

@@ -24,7 +24,7 @@ var onlyImports = map[string][]string{
 	// more than the folds.
 	"web": {"conversation", "thread", "access", "board", "document", "events"},
 	// Receivers are told what the log has, and nothing else.
-	"webhook": {"events", "internal/publicaddr"},
+	"webhook": {"events", "sanitize", "internal/publicaddr"},
 	// Callers of tools get what a dashboard gets, by the same doors.
 	"mcpserver": {"web", "thread", "access", "evidence", "events", "internal/chars"},
 	// A trace is made of events, so that a log gives the same one whenever it is read.

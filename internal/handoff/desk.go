@@ -13,10 +13,12 @@ package handoff
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/convene-run/convene/conversation"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/internal/chars"
+	"github.com/convene-run/convene/sanitize"
 	"github.com/convene-run/convene/team"
 	"github.com/convene-run/convene/thread"
 )
@@ -31,8 +33,8 @@ type Desk struct {
 	// Flow says which phase begins when an agent takes over, and where it may not. nil is
 	// that the phase stays.
 	Flow *conversation.Flow
-	// Sanitizer defaults to [conversation.Patterns].
-	Sanitizer conversation.Sanitizer
+	// Sanitizer finds what does not go along. Defaults to all that package sanitize finds.
+	Sanitizer sanitize.Finder
 }
 
 // maxSharedChars bounds each message that goes along: what is longer is a document, of which
@@ -72,7 +74,7 @@ func (d *Desk) HandOver(tx *thread.Tx, actor thread.ActorID, h conversation.Hand
 	if h.Resume != "" {
 		return h.Resume, d.resume(tx, caller, h, actor)
 	}
-	h = d.sanitized(tx.Run, h)
+	h = d.sanitized(tx, h)
 	var id events.HandoffID
 	state, p := &tx.Run.Thread().Handoffs, d.policy(caller)
 	p.Allowed = d.allowed(state)
@@ -93,7 +95,7 @@ func (d *Desk) HandOver(tx *thread.Tx, actor thread.ActorID, h conversation.Hand
 func (d *Desk) Route(tx *thread.Tx, agent events.AgentID, h conversation.Handoff) *conversation.RejectedError {
 	h.Source, h.Target = events.RouterID, agent
 	p := conversation.Policy{Targets: []conversation.Target{{Agent: agent, AllMayAnswer: d.Team.Handoff.AllMayAnswer(agent)}}, Available: d.away}
-	for _, fact := range conversation.Request(&tx.Run.Thread().Handoffs, p, d.sanitized(tx.Run, h)) {
+	for _, fact := range conversation.Request(&tx.Run.Thread().Handoffs, p, d.sanitized(tx, h)) {
 		d.emit(tx, "", "", fact)
 		if rejected, ok := fact.(events.HandoffRejected); ok {
 			return &conversation.RejectedError{Code: rejected.Code, Reason: rejected.Reason}
@@ -105,7 +107,7 @@ func (d *Desk) Route(tx *thread.Tx, agent events.AgentID, h conversation.Handoff
 // Pause gives the conversation to a person, whatever the team's targets are.
 func (d *Desk) Pause(tx *thread.Tx, actor thread.ActorID, h conversation.Handoff) *conversation.RejectedError {
 	p := conversation.Policy{Targets: []conversation.Target{{Agent: events.HumanID}}}
-	for _, fact := range conversation.Request(&tx.Run.Thread().Handoffs, p, d.sanitized(tx.Run, h)) {
+	for _, fact := range conversation.Request(&tx.Run.Thread().Handoffs, p, d.sanitized(tx, h)) {
 		d.emit(tx, h.Source, actor, fact)
 		if rejected, ok := fact.(events.HandoffRejected); ok {
 			return &conversation.RejectedError{Code: rejected.Code, Reason: rejected.Reason}
@@ -120,8 +122,12 @@ func (d *Desk) emit(tx *thread.Tx, source events.AgentID, actor thread.ActorID, 
 		session := tx.Run.Thread().Handoffs.Session(returned.HandoffID)
 		source, actor = session.Request.Target, thread.ActorID(session.ID)
 	}
-	tx.Emit(source, actor, fact)
 	accepted, ok := fact.(events.HandoffAccepted)
+	if ok {
+		accepted.UserMessages = d.heard(tx, accepted)
+		fact = accepted
+	}
+	tx.Emit(source, actor, fact)
 	switch {
 	case !ok:
 	case accepted.AllMayAnswer: // the phase is that of who goes on answering
@@ -135,6 +141,23 @@ func (d *Desk) emit(tx *thread.Tx, source events.AgentID, actor thread.ActorID, 
 			tx.Emit(source, actor, *changed)
 		}
 	}
+}
+
+// heard is what people said to the run as the target of a handoff reads it; nil where that is
+// as they said it. What was routed to the target was said to it.
+func (d *Desk) heard(tx *thread.Tx, accepted events.HandoffAccepted) []string {
+	if tx.Run.Thread().Handoffs.Session(accepted.HandoffID).Request.Source == events.RouterID || accepted.AllMayAnswer {
+		return nil
+	}
+	said := tx.Run.Spoken()
+	heard := make([]string, len(said))
+	for i, text := range said {
+		heard[i] = d.CleanSaid(tx, text, 0)
+	}
+	if slices.Equal(heard, said) {
+		return nil
+	}
+	return heard
 }
 
 // Ask puts what the user says in the run to the person who answers beside the agents, if
@@ -172,26 +195,19 @@ func (d *Desk) allowed(state *conversation.State) func(conversation.Handoff) err
 
 // sanitized takes out of a handoff what its target must not read, and has the newest
 // messages go along, the oldest first.
-func (d *Desk) sanitized(run *thread.Run, h conversation.Handoff) conversation.Handoff {
-	s := d.sanitizer()
-	h.Summary = chars.Clip(s.Sanitize(h.Summary), conversation.MaxSummaryChars-1)
-	h.Reason = chars.Clip(s.Sanitize(h.Reason), conversation.MaxReasonChars-1)
-	h.Metadata = conversation.SanitizeJSON(s, h.Metadata)
-	for _, m := range run.Recent(h.RecentMessages) {
-		text, more := chars.Cut(s.Sanitize(m.Content), maxSharedChars)
+func (d *Desk) sanitized(tx *thread.Tx, h conversation.Handoff) conversation.Handoff {
+	d.Learn(tx)
+	h.Summary = d.Clean(tx, h.Summary, conversation.MaxSummaryChars-1)
+	h.Reason = d.Clean(tx, h.Reason, conversation.MaxReasonChars-1)
+	h.Metadata = d.cleanJSON(tx, h.Metadata)
+	for _, m := range tx.Run.Recent(h.RecentMessages) {
+		text, more := chars.Cut(tx.Sanitize(d.finder(), m.Content, m.Role == events.RoleUser), maxSharedChars)
 		if more > 0 {
 			text += fmt.Sprintf("… (%d more characters)", more)
 		}
 		h.Messages = append(h.Messages, events.SharedMessage{Role: m.Role, Content: text})
 	}
 	return h
-}
-
-func (d *Desk) sanitizer() conversation.Sanitizer {
-	if d.Sanitizer == nil {
-		return conversation.Patterns{}
-	}
-	return d.Sanitizer
 }
 
 // GiveBack ends the active session. Whoever waits for the conversation gets it, else the
@@ -202,6 +218,8 @@ func (d *Desk) GiveBack(tx *thread.Tx, status events.CompletionStatus, summary s
 	if err != nil {
 		return err
 	}
+	d.Learn(tx)
+	returned.ResultSummary = d.Clean(tx, summary, conversation.MaxSummaryChars-1)
 	messages := d.Team.Messages()
 	notice := map[events.CompletionStatus]string{
 		events.CompletionCompleted: messages.Completed, events.CompletionCancelled: messages.Cancelled, events.CompletionError: messages.Failed,
@@ -251,7 +269,7 @@ func (d *Desk) resume(tx *thread.Tx, caller conversation.Caller, h conversation.
 				"the user may not go on with %s: the permission %s is missing", session.Request.Target, denied.Permission)}
 		}
 	}
-	summary := chars.Clip(d.sanitizer().Sanitize(h.Summary), conversation.MaxSummaryChars-1)
+	summary := d.Clean(tx, h.Summary, conversation.MaxSummaryChars-1)
 	resumed, rejected := conversation.Resume(state, p, h.Resume, summary, tx.Now)
 	if rejected == nil {
 		tx.Emit(h.Source, actor, resumed)

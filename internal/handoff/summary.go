@@ -19,15 +19,15 @@ const (
 
 // Summary writes the summary of a handoff that no model wrote: the message that the run
 // answers, and the user's last messages before it, sanitized.
-func (d *Desk) Summary(run *thread.Run) string {
-	s, before := d.sanitizer(), strings.Builder{}
-	for i, said := range run.SaidBefore(maxEarlier) {
+func (d *Desk) Summary(tx *thread.Tx) string {
+	var before strings.Builder
+	for i, said := range tx.Run.SaidBefore(maxEarlier) {
 		if i == 0 {
 			before.WriteString("\nBefore that, the oldest first:")
 		}
-		before.WriteString("\n- " + chars.Clip(strings.Join(strings.Fields(s.Sanitize(said)), " "), maxEarlierChars))
+		before.WriteString("\n- " + chars.Clip(strings.Join(strings.Fields(d.CleanSaid(tx, said, 0)), " "), maxEarlierChars))
 	}
 	const head = "The user writes: "
 	room := conversation.MaxSummaryChars - chars.Count(head) - chars.Count(before.String()) - 1
-	return head + chars.Clip(s.Sanitize(run.Started.Message), room) + before.String()
+	return head + d.CleanSaid(tx, tx.Run.Started.Message, room) + before.String()
 }

@@ -20,7 +20,7 @@ const groupOf: Record<string, Group> = {
   agent_started: "agents", agent_message: "agents", agent_finished: "agents", facilitator_message: "agents", user_message: "agents",
   message_routed: "agents", handoff_requested: "agents", handoff_accepted: "agents", handoff_rejected: "trouble", handoff_exit_requested: "agents",
   handoff_returned: "agents", workflow_state_changed: "agents", handoff_resumed: "agents", input_requested: "agents", phase_changed: "agents",
-  evidence_refused: "trouble", transition_rolled_back: "trouble", permission_denied: "trouble",
+  values_replaced: "agents", evidence_refused: "trouble", transition_rolled_back: "trouble", permission_denied: "trouble",
   model_called: "model", model_call_failed: "trouble", history_compacted: "model", tool_started: "tools", tool_call: "tools", artifact_created: "tools",
   warning: "trouble", limit_reached: "trouble", error: "trouble", dispatch_refused: "trouble", outage_began: "trouble", outage_ended: "trouble",
 };
@@ -40,7 +40,7 @@ const named: Record<string, string> = {
   workflow_started: "run started", workflow_finished: "run ended", final_answer: "answer", model_called: "model call", model_call_failed: "model call failed",
   tool_call: "tool result", tasks_created: "tasks planned", task_updated: "task", document_updated: "text written", agent_started: "specialist began",
   agent_finished: "specialist ended", agent_message: "specialist says", facilitator_message: "facilitator says", user_message: "user says",
-  dispatch_refused: "refused", artifact_created: "file kept", evidence_refused: "text refused", history_compacted: "history summarised",
+  dispatch_refused: "refused", artifact_created: "file kept", evidence_refused: "text refused", values_replaced: "placeholders set", history_compacted: "history summarised",
 };
 
 // kindWords is what an event is called.
@@ -78,6 +78,8 @@ export function describe(env: Envelope): string {
       return `task ${env.data.id} ${env.data.finished ? (env.data.auto_completed ? "auto-completed" : "done") : "changed"}`;
     case "document_updated":
       return `${env.data.section} ${env.data.slot}: ${line(env.data.content, 120)}`;
+    case "values_replaced":
+      return (env.data.values ?? []).map((value) => value.placeholder).join(", ");
     case "evidence_refused":
       return `${env.data.section} ${env.data.slot}: ` + (env.data.reason === "missing" ? "it names no source" : (env.data.sources ?? []).filter((s) => !s.found).map((s) => `“${line(s.quote, 80)}” is not in its source`).join(", "));
     case "agent_started":

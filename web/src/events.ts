@@ -294,6 +294,7 @@ export interface HandoffAccepted {
   handoff_id: string;
   estimated_duration_seconds?: number;
   all_may_answer?: boolean;
+  user_messages?: string[];
   notice?: string;
 }
 
@@ -571,6 +572,16 @@ export interface Approval {
   policy?: boolean;
 }
 
+export interface ValuesReplaced {
+  values: ReplacedValue[] | null;
+}
+
+export interface ReplacedValue {
+  placeholder: string;
+  kind: string;
+  original: string;
+}
+
 export interface Warning {
   code: string;
   message: string;
@@ -790,6 +801,7 @@ export type Envelope =
   | (Place & { type: "tool_started"; data: ToolStarted })
   | (Place & { type: "transition_rolled_back"; data: TransitionRolledBack })
   | (Place & { type: "user_message"; data: UserMessage })
+  | (Place & { type: "values_replaced"; data: ValuesReplaced })
   | (Place & { type: "warning"; data: Warning })
   | (Place & { type: "workflow_finished"; data: WorkflowFinished })
   | (Place & { type: "workflow_started"; data: WorkflowStarted })

@@ -19,10 +19,11 @@ type webhookEntry struct {
 	Kinds         []events.Kind     `json:"kinds,omitempty" jsonschema:"Kinds of events that are sent. Defaults to handoffs, phases, requests for input, denied permissions and ends of runs."`
 	Tenants       []events.TenantID `json:"tenants,omitempty" jsonschema:"Tenants whose events are sent. Defaults to all."`
 	PrivateHost   string            `json:"private_host,omitempty" jsonschema:"The host of url once more, if it may be at an address that is not public, such as 127.0.0.1. Other such addresses are refused."`
+	Unsanitized   bool              `json:"unsanitized,omitempty" jsonschema:"Sends events as they are. Without it e-mail addresses, telephone, card and account numbers, keys, passwords and credentials in headers are masked."`
 }
 
 func (w *webhookEntry) receiver() webhook.Receiver {
-	return webhook.Receiver{URL: w.URL, Kinds: w.Kinds, Tenants: w.Tenants, PrivateHost: w.PrivateHost}
+	return webhook.Receiver{URL: w.URL, Kinds: w.Kinds, Tenants: w.Tenants, PrivateHost: w.PrivateHost, Unsanitized: w.Unsanitized}
 }
 
 func (w *webhookEntry) check(file *team.YAML, path string) {
@@ -42,6 +43,9 @@ func (w *webhookEntry) check(file *team.YAML, path string) {
 // values adds what the entry says to all.
 func (w *webhookEntry) values(path string, all map[string]string) {
 	all[path+"url"], all[path+"secret_env"], all[path+"secret_command"], all[path+"private_host"] = w.URL, w.SecretEnv, w.SecretCommand, w.PrivateHost
+	if w.Unsanitized {
+		all[path+"unsanitized"] = "true"
+	}
 	all[path+"kinds"], all[path+"tenants"] = joined(w.Kinds), joined(w.Tenants)
 }
 
