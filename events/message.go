@@ -87,6 +87,19 @@ type Reply struct {
 	Extra        json.RawMessage `json:"extra,omitempty"`
 	ToolCalls    []ToolCall      `json:"tool_calls,omitempty"`
 	FinishReason FinishReason    `json:"finish_reason,omitempty"`
+	// Searches are what the provider searched the web for while it wrote the reply, in
+	// order; Cited the pages that the text cites.
+	Searches []string    `json:"searches,omitempty"`
+	Cited    []CitedPage `json:"cited,omitempty"`
+}
+
+// CitedPage is a web page that a provider's own search found and a reply cites.
+type CitedPage struct {
+	URL   string `json:"url"`
+	Title string `json:"title,omitempty"`
+	// Quote is the passage of the page that is cited, word for word; "" where the provider
+	// does not say.
+	Quote string `json:"quote,omitempty"`
 }
 
 // Empty reports whether the reply says nothing: no tool call, and no text beyond

@@ -35,7 +35,11 @@ type Result struct {
 	Text string
 	// Sources are what the text was taken from; none means the tool itself.
 	Sources []events.Source
-	Call    events.CallPlace
+	// Call returned the text. A provider's own search has none.
+	Call *events.CallPlace
+	// Unseen says that only the model's provider has read the source: nothing of it is here,
+	// and no quote can be checked.
+	Unseen bool
 
 	// texts are the forms of Text that quotes are looked for in, once they were needed.
 	texts []text
@@ -74,8 +78,8 @@ func Check(results []Result, claim Claim) (events.Citation, error) {
 			continue
 		}
 		named = append(named, r)
-		if r.has(claim.Quote) {
-			cited.Source, cited.Found, cited.Call = source, true, &r.Call
+		if !r.Unseen && r.has(claim.Quote) {
+			cited.Source, cited.Found, cited.Call = source, true, r.Call
 			hash := sha256.Sum256([]byte(r.Text))
 			cited.SHA256 = hex.EncodeToString(hash[:])
 			return cited, nil
@@ -105,6 +109,9 @@ func (c *Claim) check() error {
 func (c *Claim) missing(named, others []*Result) error {
 	if len(named) == 0 {
 		return fmt.Errorf("%s: nothing was returned to you from this source. %s", c.name(), available(others))
+	}
+	if !slices.ContainsFunc(named, func(r *Result) bool { return !r.Unseen }) {
+		return fmt.Errorf("%s cannot be checked in %s: the provider's search names the page and returned no text of it. Fetch the page where you have a tool for it", told(c.Quote), c.name())
 	}
 	if short(read(strip(c.Quote), true).folded) {
 		return fmt.Errorf("the quote %s is too short to prove anything: quote the words around it too", told(c.Quote))

@@ -12,7 +12,7 @@ import (
 
 func page(url, text string) evidence.Result {
 	return evidence.Result{
-		Tool: "fetch_url", Text: text, Sources: []events.Source{{URL: url, Title: "A page"}}, Call: events.CallPlace{ModelCall: "d1.2", Index: 1},
+		Tool: "fetch_url", Text: text, Sources: []events.Source{{URL: url, Title: "A page"}}, Call: &events.CallPlace{ModelCall: "d1.2", Index: 1},
 	}
 }
 

@@ -100,6 +100,17 @@ type Tool struct {
 	Description string
 	// Parameters is a JSON Schema of an object, always the same bytes.
 	Parameters json.RawMessage
+	// Search makes this the provider's own web search, which the provider runs while it
+	// writes the reply; nil is a function. Chat completions have none.
+	Search *WebSearch `json:",omitempty"`
+}
+
+// WebSearch sets a provider's web search.
+type WebSearch struct {
+	// Allow are the domains, with those below them, that may be found; empty is all.
+	Allow []string `json:"allow,omitempty"`
+	// MaxUses bounds the searches of one reply.
+	MaxUses int `json:"max_uses"`
 }
 
 // ToolChoice constrains the use of tools. Endpoints may ignore it (WIRE 20), so

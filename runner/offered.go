@@ -62,7 +62,7 @@ func (s *sessionConfig) offered() Offered {
 func offering(system string, tools []toolConfig) Offered {
 	o := Offered{System: system}
 	for _, t := range tools {
-		o.Tools = append(o.Tools, llm.Tool(t))
+		o.Tools = append(o.Tools, llm.Tool{Name: t.Name, Description: t.Description, Parameters: t.Parameters, Search: t.Search})
 	}
 	return o
 }

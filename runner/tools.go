@@ -24,12 +24,14 @@ type toolConfig struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
 	Parameters  json.RawMessage `json:"parameters"`
+	// Search are the settings of a provider's own search, nil for any other tool.
+	Search *llm.WebSearch `json:"search,omitempty"`
 }
 
 func toolConfigs(tools []agent.Tool) []toolConfig {
 	configs := make([]toolConfig, len(tools))
 	for i, t := range tools {
-		configs[i] = toolConfig{t.Name, t.Description, t.Parameters}
+		configs[i] = toolConfig{t.Name, t.Description, t.Parameters, t.Search}
 	}
 	return configs
 }
@@ -197,9 +199,12 @@ func (k *toolkits) make(known map[string]agent.Handler, key string, offered []to
 			handler = unavailable(c.Name)
 		}
 		tools = append(tools, agent.Tool{
-			Tool: llm.Tool{Name: c.Name, Description: c.Description, Parameters: c.Parameters}, Handler: handler,
+			Tool: llm.Tool{Name: c.Name, Description: c.Description, Parameters: c.Parameters, Search: c.Search}, Handler: handler,
 		})
 		fmt.Fprintf(&b, "%q %q %s\n", c.Name, c.Description, c.Parameters)
+		if c.Search != nil {
+			fmt.Fprintf(&b, "%q %d\n", c.Search.Allow, c.Search.MaxUses)
+		}
 	}
 	key += b.String()
 	if set := k.made[key]; set != nil {

@@ -107,8 +107,16 @@ func check(dispatch *thread.Dispatch, claims []sourceArgs) (cited []events.Citat
 	for i := range dispatch.Returned {
 		r := &dispatch.Returned[i]
 		results = append(results, evidence.Result{
-			Tool: r.Tool, Text: r.Result, Sources: r.Sources, Call: events.CallPlace{ModelCall: r.ModelCall, Index: r.Index},
+			Tool: r.Tool, Text: r.Result, Sources: r.Sources, Call: &events.CallPlace{ModelCall: r.ModelCall, Index: r.Index},
 		})
+	}
+	for _, by := range dispatch.Cited {
+		for _, page := range by.Pages {
+			results = append(results, evidence.Result{
+				Tool: team.ToolWebSearch, Text: page.Quote, Sources: []events.Source{{URL: page.URL, Title: page.Title}},
+				Unseen: page.Quote == "",
+			})
+		}
 	}
 	for _, claim := range claims {
 		citation, err := evidence.Check(results, evidence.Claim(claim))

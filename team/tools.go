@@ -15,6 +15,7 @@ type Tools struct {
 	Calculate *CalculateTool `json:"calculate,omitempty" jsonschema:"The tool calculate: arithmetic on numbers. It has no settings: write {}."`
 	Files     *FilesTool     `json:"files,omitempty" jsonschema:"The tools list_files, read_file and search_files: text files below the folders of roots, and nothing outside."`
 	QuerySQL  *QuerySQLTool  `json:"query_sql,omitempty" jsonschema:"The tool query_sql: queries that only read, on SQLite files and PostgreSQL."`
+	WebSearch *WebSearchTool `json:"web_search,omitempty" jsonschema:"The tool web_search: the web search of the model's provider, through Responses and Messages."`
 	FetchURL  *FetchURLTool  `json:"fetch_url,omitempty" jsonschema:"The tool fetch_url: the text of web pages at public addresses."`
 
 	ReadArtifact  *ReadArtifactTool  `json:"read_artifact,omitempty" jsonschema:"The tool read_artifact: reads files that are kept beside the log, by pages. Who has a tool that reaches outside has it anyway. It has no settings: write {}."`
@@ -44,6 +45,7 @@ const (
 	ToolReadFile      = "read_file"
 	ToolSearchFiles   = "search_files"
 	ToolFetchURL      = "fetch_url"
+	ToolWebSearch     = "web_search"
 	ToolQuerySQL      = "query_sql"
 	ToolReadArtifact  = "read_artifact"
 	ToolWriteArtifact = "write_artifact"
@@ -61,6 +63,7 @@ var builtinTools = []struct {
 	{ToolReadFile, "files", func(t *Tools) bool { return t.Files != nil }},
 	{ToolSearchFiles, "files", func(t *Tools) bool { return t.Files != nil }},
 	{ToolFetchURL, "fetch_url", func(t *Tools) bool { return t.FetchURL != nil }},
+	{ToolWebSearch, "web_search", func(t *Tools) bool { return t.WebSearch != nil }},
 	{ToolQuerySQL, "query_sql", func(t *Tools) bool { return t.QuerySQL != nil }},
 	{ToolReadArtifact, "read_artifact", func(t *Tools) bool { return t.ReadArtifact != nil }},
 	{ToolWriteArtifact, "write_artifact", func(t *Tools) bool { return t.WriteArtifact != nil }},
@@ -90,6 +93,8 @@ func (t *Tools) Settings(tool string) string {
 		return "below " + join(t.Files.Roots)
 	case ToolQuerySQL:
 		return t.QuerySQL.said()
+	case ToolWebSearch:
+		return t.WebSearch.said()
 	case ToolFetchURL:
 		if len(t.FetchURL.Allow) == 0 {
 			return join(append([]string{"every public host"}, t.FetchURL.PrivateHosts...))
@@ -113,6 +118,9 @@ func (t *Tools) check(found *problems) {
 	}
 	if t.FetchURL != nil {
 		t.FetchURL.check(found)
+	}
+	if t.WebSearch != nil {
+		t.WebSearch.check(found)
 	}
 	if t.QuerySQL != nil {
 		t.QuerySQL.check(found)

@@ -22,6 +22,9 @@ func roughBytes(event events.Event) int {
 		return bytesPerEvent + len(e.Content) + len(e.Metadata)
 	case events.ModelCalled:
 		size := bytesPerEvent + len(e.Reply.Text) + len(e.Reply.Reasoning) + len(e.Reply.Extra)
+		for _, page := range e.Reply.Cited {
+			size += len(page.URL) + len(page.Title) + len(page.Quote)
+		}
 		for i := range e.Reply.ToolCalls {
 			size += len(e.Reply.ToolCalls[i].Arguments) + len(e.Reply.ToolCalls[i].Extra)
 		}

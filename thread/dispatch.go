@@ -27,12 +27,21 @@ type Dispatch struct {
 	// Returned are the results of its tools that reach outside, those that failed aside: what
 	// it may quote from. A finished dispatch has none.
 	Returned []events.ToolCallDone
+	// Cited are the pages that its model's provider found in a search of its own, with the
+	// model call that cited them. A finished dispatch has none.
+	Cited []Cited
 	// Refused are the writes that were refused for their sources, and not made since.
 	Refused []events.EvidenceRefused
 	// Usage and CostUSD are of its model calls, failed attempts included; the cost is nil where a model has no
 	// known price.
 	Usage   events.Usage
 	CostUSD *float64
+}
+
+// Cited is what a model call cites.
+type Cited struct {
+	Call  events.ModelCallID
+	Pages []events.CitedPage
 }
 
 func (r *Run) startDispatch(env events.Envelope, e events.AgentStarted) error {
@@ -66,7 +75,7 @@ func (r *Run) finishDispatch(env events.Envelope, e events.AgentFinished) error 
 	// Nobody continues a finished dispatch: its history is in the log for whoever
 	// asks, and thousands of runs at once need not hold it.
 	d.Conversation = &Conversation{actor: ActorOf(env.Dispatch), thread: r.thread, turns: d.Conversation.turns}
-	d.Returned, d.Refused = nil, nil
+	d.Returned, d.Cited, d.Refused = nil, nil, nil
 	if d.Start.Asked {
 		return nil
 	}

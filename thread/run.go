@@ -317,6 +317,9 @@ func (r *Run) converse(env events.Envelope) error {
 	case events.ModelCalled:
 		if d := r.byID[env.Dispatch]; d != nil {
 			d.Usage, d.CostUSD = d.Usage.Add(e.Usage), events.AddCost(d.CostUSD, e.CostUSD)
+			if len(e.Reply.Cited) > 0 {
+				d.Cited = append(d.Cited, Cited{e.ID, e.Reply.Cited})
+			}
 		} else if e.Purpose == "" && env.Dispatch == "" {
 			r.sent(e.ID)
 		}

@@ -25,7 +25,7 @@ func AskOf(t *team.Team) Ask {
 	var ask Ask
 	wants := reach{}
 	if tools := t.Tools; tools != nil {
-		wants.Files, wants.FetchURL, wants.QuerySQL = tools.Files, tools.FetchURL, tools.QuerySQL
+		wants.Files, wants.FetchURL, wants.QuerySQL, wants.WebSearch = tools.Files, tools.FetchURL, tools.QuerySQL, tools.WebSearch
 	}
 	if wants.Files != nil {
 		if len(wants.Files.Roots) == 0 {
@@ -45,6 +45,9 @@ func AskOf(t *team.Team) Ask {
 		ask.Lines = append(ask.Lines, serverLine(name, t.MCP[name]))
 	}
 	ask.Lines = append(ask.Lines, wants.fetches(len(ask.Lines) > 0)...)
+	if wants.WebSearch != nil && len(ask.Lines) > 0 {
+		ask.Lines = append(ask.Lines, "search the web through the provider of the model, which learns what is searched for")
+	}
 	if len(ask.Lines) > 0 {
 		ask.Hash = wants.hash()
 	}
@@ -55,10 +58,11 @@ func AskOf(t *team.Team) Ask {
 // what is harmless alone need not be so beside the rest: files to read, and a page to fetch
 // with what they say in its address.
 type reach struct {
-	Files    *team.FilesTool           `json:"files,omitempty"`
-	FetchURL *team.FetchURLTool        `json:"fetch_url,omitempty"`
-	MCP      map[string]team.MCPServer `json:"mcp,omitempty"`
-	QuerySQL *team.QuerySQLTool        `json:"query_sql,omitempty"`
+	Files     *team.FilesTool           `json:"files,omitempty"`
+	FetchURL  *team.FetchURLTool        `json:"fetch_url,omitempty"`
+	WebSearch *team.WebSearchTool       `json:"web_search,omitempty"`
+	MCP       map[string]team.MCPServer `json:"mcp,omitempty"`
+	QuerySQL  *team.QuerySQLTool        `json:"query_sql,omitempty"`
 }
 
 // fetches says what is fetched. Public pages alone need no consent; beside anything else they

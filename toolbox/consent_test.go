@@ -15,7 +15,7 @@ func askOf(tools team.Tools) toolbox.Ask { return toolbox.AskOf(&team.Team{Name:
 // Consent is needed for what reaches into this machine or its network, and is to exactly
 // that: whatever changes of it asks again.
 func TestWhatNeedsConsent(t *testing.T) {
-	for _, tools := range []team.Tools{{}, {Now: &team.NowTool{}, Calculate: &team.CalculateTool{}}, {FetchURL: &team.FetchURLTool{Allow: []string{"a.com"}}}} {
+	for _, tools := range []team.Tools{{}, {WebSearch: &team.WebSearchTool{}}, {Now: &team.NowTool{}, Calculate: &team.CalculateTool{}}, {FetchURL: &team.FetchURLTool{Allow: []string{"a.com"}}}} {
 		require.Equal(t, toolbox.Ask{}, askOf(tools))
 	}
 	require.Equal(t, toolbox.Ask{}, toolbox.AskOf(&team.Team{}))
@@ -30,6 +30,7 @@ func TestWhatNeedsConsent(t *testing.T) {
 	for _, tools := range []team.Tools{
 		{Files: files}, {Files: &team.FilesTool{Roots: []string{"/docs", "/more"}}}, {QuerySQL: database}, {QuerySQL: &team.QuerySQLTool{Databases: map[string]string{"o": "${P}"}}},
 		{Files: files, QuerySQL: database}, {Files: files, FetchURL: &team.FetchURLTool{}}, {Files: files, FetchURL: &team.FetchURLTool{Allow: []string{"a.com"}}}, {FetchURL: &team.FetchURLTool{PrivateHosts: []string{"w:80"}}},
+		{Files: files, WebSearch: &team.WebSearchTool{}},
 	} {
 		hash := askOf(tools).Hash
 		require.NotEmpty(t, hash)

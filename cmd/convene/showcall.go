@@ -81,7 +81,7 @@ func (v *callView) offered(run *thread.Run, dispatch events.DispatchID) error {
 		return nil
 	}
 	for _, tool := range offered.Tools {
-		v.Tools = append(v.Tools, toolView(tool))
+		v.Tools = append(v.Tools, toolView{tool.Name, tool.Description, tool.Parameters})
 	}
 	return nil
 }

@@ -116,6 +116,7 @@ func Samples() map[events.Kind]events.Event {
 			Reply: events.Reply{
 				Text: "I ask", Reasoning: "she knows", Extra: extra, FinishReason: events.FinishToolCalls,
 				ToolCalls: []events.ToolCall{{ID: "call_7", Name: "call_food", Arguments: `{"task_ids":[1]`, Extra: extra}},
+				Searches:  []string{"apples in season"}, Cited: []events.CitedPage{{URL: "https://food.example/apples", Title: "Apples", Quote: "Apples are ripe in autumn."}},
 			},
 			Usage: usage, Tier: "flex", CostUSD: &cost, QueuedMS: 12, RetriedMS: 900, FirstTokenMS: 340, TotalMS: 2100, Attempts: 2,
 			Retries: []events.FailedAttempt{{

@@ -57,6 +57,7 @@ type messageBlock struct {
 }
 
 type messagesTool struct {
+	Type        string          `json:"type"`
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
 	InputSchema json.RawMessage `json:"input_schema"`
@@ -199,6 +200,9 @@ func (d *messages) request() llm.Request {
 		req.ToolChoice = llm.ToolChoiceNone
 	}
 	for _, t := range d.Tools {
+		if t.Type != "" && t.Type != "custom" {
+			continue // a tool of the provider: nothing is searched here
+		}
 		req.Tools = append(req.Tools, llm.Tool{Name: t.Name, Description: t.Description, Parameters: t.InputSchema})
 	}
 	for _, b := range d.System {

@@ -73,6 +73,9 @@ func (d *responses) check(by account) string {
 		return wrong
 	}
 	for _, tool := range d.Tools {
+		if tool.Type == "web_search" {
+			continue
+		}
 		if tool.Type != "function" || tool.Name == "" || tool.Strict == nil {
 			return "Missing required parameter: 'tools[0].name', or 'strict' is left to its default."
 		}
@@ -133,6 +136,9 @@ func (d *responses) request() llm.Request {
 		req.ToolChoice = llm.ToolChoiceNone
 	}
 	for _, t := range d.Tools {
+		if t.Type != "function" {
+			continue // a tool of the provider: nothing is searched here
+		}
 		req.Tools = append(req.Tools, llm.Tool{Name: t.Name, Description: t.Description, Parameters: t.Parameters})
 	}
 	if d.Instructions != "" {

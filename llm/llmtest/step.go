@@ -22,6 +22,12 @@ func Says(text string) Step {
 	return Step{reply: events.Reply{Text: text, FinishReason: events.FinishStop}, usage: defaultUsage}
 }
 
+// Citing adds pages that the model's provider found in a search of its own.
+func (s Step) Citing(pages ...events.CitedPage) Step {
+	s.reply.Cited = pages
+	return s
+}
+
 // Calls answers with tool calls, and with text before them if it is not empty.
 func Calls(text string, calls ...events.ToolCall) Step {
 	return Step{reply: events.Reply{Text: text, ToolCalls: calls, FinishReason: events.FinishToolCalls}, usage: defaultUsage}

@@ -29,6 +29,8 @@ type block struct {
 	raw []byte
 	// at is the stretch of a text.
 	at span
+	// citations are those of a text, as they go back.
+	citations []json.RawMessage
 	// thinking and signature are of a thinking block.
 	thinking, signature strings.Builder
 	// args are the input of a call, or of a tool of the provider.
@@ -49,6 +51,11 @@ func (s *stream) begin(index int64, object gjson.Result) error {
 	switch b.kind {
 	case kindText:
 		b.at = span{s.length, s.length}
+		for _, citation := range object.Get("citations").Array() {
+			if err := s.cite(b, citation); err != nil {
+				return err
+			}
+		}
 		return s.write(b, object.Get("text").Str)
 	case kindThinking:
 		b.signature.WriteString(object.Get("signature").Str)
@@ -92,8 +99,10 @@ func (s *stream) more(b *block, delta gjson.Result) error {
 		return s.Grow(len(delta.Get("signature").Str))
 	case "input_json_delta":
 		return s.argue(b, delta.Get("partial_json").Str)
+	case "citations_delta":
+		return s.cite(b, delta.Get("citation"))
 	}
-	return nil // citations say nothing that we use
+	return nil
 }
 
 func (s *stream) write(b *block, text string) error {

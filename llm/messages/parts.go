@@ -11,6 +11,8 @@ type part struct {
 	Block json.RawMessage `json:"block,omitempty"`
 	Text  *span           `json:"text,omitempty"`
 	Call  *int            `json:"call,omitempty"`
+	// Citations are those of the text, which the provider wants back with it.
+	Citations []json.RawMessage `json:"citations,omitempty"`
 }
 
 // span is a stretch of the reply's text, in bytes.
@@ -37,7 +39,7 @@ func readParts(raw json.RawMessage) []part {
 // plain reports whether the parts say no more than the reply itself: text, then calls.
 func plain(parts []part) bool {
 	for _, p := range parts {
-		if p.Block != nil {
+		if p.Block != nil || p.Citations != nil {
 			return false
 		}
 	}

@@ -127,6 +127,14 @@ func (w *writer) tools() {
 		if i > 0 {
 			w.add(`,`)
 		}
+		if tool.Search != nil {
+			w.search(tool)
+			if i == len(w.req.Tools)-1 {
+				w.cached()
+			}
+			w.add(`}`)
+			continue
+		}
 		w.add(`{"name":`).text(tool.Name)
 		if tool.Description != "" {
 			w.add(`,"description":`).text(tool.Description)
@@ -209,7 +217,14 @@ func (w *writer) Assistant(m *events.Message) {
 			w.block("assistant").add(string(p.Block))
 		case p.Text != nil:
 			if text := p.Text.of(m.Content); strings.TrimSpace(text) != "" {
-				w.block("assistant").add(`{"type":"text","text":`).text(text).add(`}`)
+				w.block("assistant").add(`{"type":"text","text":`).text(text)
+				for i, citation := range p.Citations {
+					w.add([]string{`,"citations":[`, `,`}[min(i, 1)]).add(string(citation))
+				}
+				if len(p.Citations) > 0 {
+					w.add(`]`)
+				}
+				w.add(`}`)
 			}
 		}
 	}

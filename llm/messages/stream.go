@@ -24,6 +24,7 @@ type stream struct {
 	announced []events.ToolCall
 	// length is how much text there is, in bytes.
 	length int
+	cited  []events.CitedPage
 	counts counts
 	finish events.FinishReason
 	over   bool
@@ -170,7 +171,7 @@ func (s *stream) keep() json.RawMessage {
 			parts = append(parts, part{Block: kept})
 		case b.kind == kindText && b.at.To > b.at.From:
 			at := b.at
-			parts = append(parts, part{Text: &at})
+			parts = append(parts, part{Text: &at, Citations: b.citations})
 		case b.call >= 0 && b.call < len(s.announced):
 			index := b.call
 			parts = append(parts, part{Call: &index})
@@ -195,5 +196,5 @@ func (s *stream) Reply() (events.Reply, error) {
 	if err := s.announce(); err != nil {
 		return events.Reply{}, err
 	}
-	return events.Reply{ToolCalls: s.announced, Extra: s.keep(), FinishReason: s.finish}, nil
+	return events.Reply{ToolCalls: s.announced, Extra: s.keep(), FinishReason: s.finish, Searches: s.searches(), Cited: s.cited}, nil
 }

@@ -3,6 +3,7 @@ package openai
 import (
 	"context"
 	"iter"
+	"slices"
 
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/llm"
@@ -51,6 +52,10 @@ func (c *Client) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Delt
 func (c *Client) attempt(ctx context.Context, req *llm.Request, yield func(llm.Delta, error) bool) error {
 	if err := c.Ready(ctx, req.Model); err != nil {
 		return err
+	}
+	if slices.ContainsFunc(req.Tools, func(t llm.Tool) bool { return t.Search != nil }) {
+		return &llm.Error{Kind: llm.ErrBadRequest, Provider: c.Provider(), Model: req.Model, Message: "web_search is the provider's own search, and chat completions have none: " +
+			"give the specialist a model of OpenAI (api: responses) or Anthropic (api: messages), or take web_search from its tools"}
 	}
 	tag := llm.KeptFrom(events.APIChat, c.Provider(), req.Model)
 	s := &stream{Call: wire.NewCall(c.Conn, req, yield), client: c, tag: tag}

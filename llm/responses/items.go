@@ -14,6 +14,7 @@ const (
 	kindReasoning = "reasoning"
 	kindMessage   = "message"
 	kindCall      = "function_call"
+	kindSearch    = "web_search_call"
 )
 
 // itemBytes is what an item counts beside its text, so that endless empty ones are
@@ -28,7 +29,7 @@ type item struct {
 	at    span
 	bytes int
 	phase string
-	// kept is a reasoning item as it goes back.
+	// kept is a reasoning item, or a search, as it goes back.
 	kept []byte
 	// thought is set once reasoning of the item has streamed.
 	thought bool

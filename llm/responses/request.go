@@ -35,6 +35,7 @@ func (w *writer) request() {
 		messages = messages[1:]
 	}
 	w.tools()
+	w.maxSearches()
 	if req.Temperature != nil && effort.Sampled(req.Model, req.Effort) && !w.refused.Has(fieldTemperature) {
 		w.add(`,"temperature":`)
 		w.dst = strconv.AppendFloat(w.dst, *req.Temperature, 'f', -1, 64)
@@ -69,6 +70,10 @@ func (w *writer) tools() {
 	for i, tool := range w.req.Tools {
 		if i > 0 {
 			w.add(`,`)
+		}
+		if tool.Search != nil {
+			w.search(tool.Search)
+			continue
 		}
 		w.add(`{"type":"function","name":`).text(tool.Name)
 		if tool.Description != "" {
@@ -118,7 +123,7 @@ func (w *writer) Assistant(m *events.Message) {
 	}
 	for i, p := range parts {
 		switch {
-		case p.Item != nil && followed(parts[i+1:], m):
+		case p.Item != nil && (isSearch(p.Item) || followed(parts[i+1:], m)):
 			w.open(string(p.Item))
 		case p.Text != nil:
 			w.message(p.Text.of(m.Content), p.Phase)
@@ -135,7 +140,7 @@ func (w *writer) Assistant(m *events.Message) {
 // which it is refused: a turn that was cut may have lost it.
 func followed(parts []part, m *events.Message) bool {
 	for _, p := range parts {
-		if p.Text != nil && p.Text.of(m.Content) != "" || p.Call != nil && *p.Call >= 0 && *p.Call < len(m.ToolCalls) {
+		if isSearch(p.Item) || p.Text != nil && p.Text.of(m.Content) != "" || p.Call != nil && *p.Call >= 0 && *p.Call < len(m.ToolCalls) {
 			return true
 		}
 	}

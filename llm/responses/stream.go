@@ -24,7 +24,11 @@ type stream struct {
 	calls     []*item
 	announced []events.ToolCall
 	// length is how much text there is, in bytes.
-	length  int
+	length int
+	// searches and cited are those of the reply.
+	searches []string
+	cited    []events.CitedPage
+
 	finish  events.FinishReason
 	refused bool
 	over    bool
@@ -157,7 +161,12 @@ func (s *stream) itemDone(it *item, object gjson.Result) error {
 			return err
 		}
 		return s.thoughts(it, object)
+	case kindSearch:
+		return s.searched(it, object)
 	case kindMessage:
+		if err := s.cite(object); err != nil {
+			return err
+		}
 		return s.contents(it, object)
 	}
 	return nil
@@ -291,7 +300,7 @@ func (s *stream) Reply() (events.Reply, error) {
 	if err := s.announce(); err != nil {
 		return events.Reply{}, err
 	}
-	reply := events.Reply{ToolCalls: s.announced, Extra: s.keep(), FinishReason: s.finish}
+	reply := events.Reply{ToolCalls: s.announced, Extra: s.keep(), FinishReason: s.finish, Searches: s.searches, Cited: s.cited}
 	switch {
 	case reply.FinishReason != "":
 	case s.refused:

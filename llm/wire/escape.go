@@ -42,3 +42,11 @@ func AppendString(dst []byte, s string) []byte {
 	}
 	return append(append(dst, s[from:]...), '"')
 }
+
+// AppendStrings appends a JSON array of strings.
+func AppendStrings(dst []byte, list []string) []byte {
+	for i, s := range list {
+		dst = AppendString(append(dst, "[,"[min(i, 1)]), s)
+	}
+	return append(dst, ']')
+}

@@ -55,6 +55,9 @@ func (k *Kit) Tools(t *team.Team) ([]agent.Tool, error) {
 	if settings.FetchURL != nil {
 		tools = append(tools, k.fetchURL(*settings.FetchURL, most))
 	}
+	if settings.WebSearch != nil {
+		tools = append(tools, webSearch(*settings.WebSearch))
+	}
 	if settings.QuerySQL != nil {
 		query, err := k.querySQL(*settings.QuerySQL, most)
 		if err != nil {

@@ -418,6 +418,8 @@ export interface Reply {
   extra?: unknown;
   tool_calls?: ToolCall[];
   finish_reason?: string;
+  searches?: string[];
+  cited?: CitedPage[];
 }
 
 export interface ToolCall {
@@ -425,6 +427,12 @@ export interface ToolCall {
   name: string;
   arguments: string;
   extra?: unknown;
+}
+
+export interface CitedPage {
+  url: string;
+  title?: string;
+  quote?: string;
 }
 
 export interface OutageBegan {
