@@ -36,6 +36,29 @@ func TestEveryPictureFits(t *testing.T) {
 	})
 }
 
+// What a narrow terminal shows of events and sources is what a wide one shows: broken between
+// words, and nothing left out but of an entry's text.
+func TestNarrowLinesLeaveNothingOut(t *testing.T) {
+	letters := func(lines []string) string {
+		text, _, _ := strings.Cut(strings.Join(lines, " "), "“")
+		return strings.Join(strings.Fields(text), "")
+	}
+	var last *thread.Run
+	eachState(t, recorded(t), func(run *thread.Run, env events.Envelope) {
+		last = run
+		narrow := termview.EventLines(run, env, 40)
+		require.Equal(t, letters(termview.EventLines(run, env, 400)), letters(narrow))
+		for _, line := range narrow {
+			require.LessOrEqual(t, ansi.StringWidth(line), 40, line)
+		}
+	})
+	narrow := termview.Sources(last, termview.Theme{}, 40)
+	require.Contains(t, strings.Join(strings.Fields(strings.Join(narrow, " ")), " "), " ← Sightseeing ← task 6 ← call d3.2 “")
+	for _, line := range narrow {
+		require.LessOrEqual(t, ansi.StringWidth(line), 40, line)
+	}
+}
+
 // A run in the middle: signs, words and order of the page.
 func TestPicture(t *testing.T) {
 	th := thread.New()

@@ -18,7 +18,7 @@ func Sources(run *thread.Run, theme Theme, width int) []string {
 	for _, place := range run.Document.Places() {
 		lines = append(lines, theme.strong(cut(placeName(layout, place), width)))
 		for _, entry := range run.Document.Entries(place) {
-			lines = append(lines, sourceLine(run, entry.ID, entry.Author, entry.Tasks, entry.ModelCall, 1, theme, width))
+			lines = append(lines, sourceLines(run, entry.ID, entry.Author, entry.Tasks, entry.ModelCall, 1, theme, width)...)
 			lines = append(lines, citedLines(run, entry.ID, 2, theme, width)...)
 			lines = append(lines, belowLines(run, run.Document.Sources(entry.ID), 2, theme, width)...)
 		}
@@ -29,7 +29,7 @@ func Sources(run *thread.Run, theme Theme, width int) []string {
 func belowLines(run *thread.Run, sources []document.Source, depth int, theme Theme, width int) []string {
 	var lines []string
 	for _, s := range sources {
-		lines = append(lines, sourceLine(run, s.Entry, s.Author, s.Tasks, s.ModelCall, depth, theme, width))
+		lines = append(lines, sourceLines(run, s.Entry, s.Author, s.Tasks, s.ModelCall, depth, theme, width)...)
 		lines = append(lines, citedLines(run, s.Entry, depth+1, theme, width)...)
 		lines = append(lines, belowLines(run, s.Sources, depth+1, theme, width)...)
 	}
@@ -42,13 +42,14 @@ func citedLines(run *thread.Run, id events.EntryID, depth int, theme Theme, widt
 	entry, _ := run.Document.Entry(id)
 	indent := strings.Repeat("  ", depth)
 	for _, cited := range entry.Sources {
-		line := indent + "↳ " + Line(document.SourceName(cited.Source))
+		line := "↳ " + Line(document.SourceName(cited.Source))
 		if cited.Found {
 			line += fmt.Sprintf(" ← call %s, result %d", Line(string(cited.Call.ModelCall)), cited.Call.Index+1)
 		} else {
 			line += " " + theme.notice(signNotice+" not found")
 		}
-		lines = append(lines, cut(line, width), cut(indent+"  "+theme.quiet("“"+Clip(cited.Quote, max(20, width-cells(indent)-4))+"”"), width))
+		lines = append(lines, wrapBehind(indent, line, width)...)
+		lines = append(lines, cut(indent+"  "+theme.quiet("“"+Clip(cited.Quote, max(20, width-cells(indent)-4))+"”"), width))
 	}
 	if entry.Unsupported {
 		lines = append(lines, cut(indent+theme.notice(signNotice+" unsupported: no source was found"), width))
@@ -56,11 +57,13 @@ func citedLines(run *thread.Run, id events.EntryID, depth int, theme Theme, widt
 	return lines
 }
 
-func sourceLine(
+// sourceLines tell where an entry comes from, and how it begins as far as there is room.
+func sourceLines(
 	run *thread.Run, id events.EntryID, author events.AgentID, tasks []events.TaskID, call events.ModelCallID,
 	depth int, theme Theme, width int,
-) string {
-	line := fmt.Sprintf("%sentry %d ← %s", strings.Repeat("  ", depth), id, Line(DisplayName(run, author)))
+) []string {
+	begin := strings.Repeat("  ", depth)
+	line := fmt.Sprintf("entry %d ← %s", id, Line(DisplayName(run, author)))
 	if len(tasks) > 0 {
 		line += " ← " + taskList(tasks)
 	}
@@ -71,7 +74,7 @@ func sourceLine(
 		}
 	}
 	if entry, ok := run.Document.Entry(id); ok {
-		line += "  " + theme.quiet("“"+Clip(entry.Content, max(20, width-cells(line)-4))+"”")
+		line += "  " + theme.quiet("“"+Clip(entry.Content, max(20, width-cells(begin)-cells(line)-4))+"”")
 	}
-	return cut(line, width)
+	return wrapBehind(begin, line, width)
 }

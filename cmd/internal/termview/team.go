@@ -181,10 +181,17 @@ func boundLines(limits team.Limits, theme Theme, width int) []string {
 
 // wrapIndented breaks a line and keeps its indent.
 func wrapIndented(line string, width int) []string {
-	indent := cells(line) - cells(strings.TrimLeft(line, " "))
-	lines := wrap(strings.TrimLeft(line, " "), width-indent)
+	text := strings.TrimLeft(line, " ")
+	return wrapBehind(strings.Repeat(" ", cells(line)-cells(text)), text, width)
+}
+
+// wrapBehind breaks a line that begins in a column of its own: what goes on stands below it.
+func wrapBehind(begin, text string, width int) []string {
+	indent := cells(begin)
+	lines := wrap(text, width-indent)
 	for i := range lines {
-		lines[i] = strings.Repeat(" ", indent) + lines[i]
+		lines[i] = begin + lines[i]
+		begin = strings.Repeat(" ", indent)
 	}
 	return lines
 }
