@@ -20,8 +20,8 @@ type loopback struct {
 	back     chan url.Values
 }
 
-func newLoopback() (*loopback, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+func newLoopback(ctx context.Context) (*loopback, error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}

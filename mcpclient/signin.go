@@ -148,7 +148,7 @@ func (a *authorizer) Authorize(ctx context.Context, req *http.Request, refused *
 
 // signIn has a person sign in, by the flow with a code and PKCE.
 func (a *authorizer) signIn(ctx context.Context, req *http.Request, refused *http.Response) error {
-	back, err := newLoopback()
+	back, err := newLoopback(ctx)
 	if err != nil {
 		return err
 	}

@@ -11,5 +11,3 @@
 //	err = server.ServeStdio(ctx, os.Stdin, os.Stdout) // until the client ends it
 //	http.Handle("/mcp", server.Handler())             // or over HTTP
 package mcpserver
-
-import ()

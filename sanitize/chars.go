@@ -17,8 +17,6 @@ func isLetter(b byte) bool { return isUpper(b) || isLower(b) }
 
 func isAlnum(b byte) bool { return isLetter(b) || isDigit(b) }
 
-func isSpace(b byte) bool { return b == ' ' || b == '\t' || b == '\n' || b == '\r' }
-
 // alphabetic says whether the letter is of a script that writes words with spaces between
 // them: in others a value may stand beside a word without being part of it.
 func alphabetic(r rune) bool {

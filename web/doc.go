@@ -22,7 +22,3 @@
 //
 //go:generate go run ../internal/tsgen src/events.ts
 package web
-
-import ()
-
-import ()

@@ -10,7 +10,7 @@ import (
 // test leaves out.
 func (g *gen) key() string {
 	t := g.text
-	key := ""
+	var key string
 	switch g.IntN(24) {
 	case 0:
 		key = "sk-proj-" + t(48, word) + "T3BlbkFJ" + t(20, alnum)
