@@ -80,8 +80,8 @@ func TestTakeUpLeavesWhatWaitsForAPerson(t *testing.T) {
 			Content: "I am Joe.", MessageID: "j1", Delivery: events.DeliveryAnswer, InputID: "i1",
 		}})
 		require.NoError(t, err)
-		for len(of[events.InputRequested](k)) < 2 {
-			require.NoError(t, k.log.Wait(t.Context(), chatKey, k.fold().Seq))
+		for seq := k.fold().Seq; len(of[events.InputRequested](k)) < 2; seq = k.fold().Seq { // read before the look
+			require.NoError(t, k.log.Wait(t.Context(), chatKey, seq))
 		}
 		require.Equal(t, "I am Joe.", k.fold().Runs[0].FinalAnswer.Content)
 		require.NoError(t, r.Shutdown(t.Context()))
