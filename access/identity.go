@@ -121,6 +121,9 @@ func (t oneToken) Identify(_ context.Context, credential string) (Identity, erro
 // maxNameChars bounds the names of tenants, users and roles.
 const maxNameChars = 255
 
+// CheckTenant refuses what is no name of a tenant.
+func CheckTenant(tenant events.TenantID) error { return checkName("tenant", string(tenant)) }
+
 // checkName refuses what is no name of a tenant, a user or a role.
 func checkName(what, name string) error {
 	switch {

@@ -101,7 +101,7 @@ func (d *decoder) into(n *node, path string, target reflect.Value) {
 		if d.wants(n, path, kindNumber) {
 			target.SetFloat(n.num)
 		}
-	case reflect.Int:
+	case reflect.Int, reflect.Int64:
 		d.whole(n, path, target)
 	case reflect.Bool:
 		if d.wants(n, path, kindBool) {
@@ -164,11 +164,19 @@ func (d *decoder) list(n *node, path string, target reflect.Value) {
 func (d *decoder) whole(n *node, path string, target reflect.Value) {
 	switch {
 	case !d.wants(n, path, kindNumber):
-	case n.num != math.Trunc(n.num) || math.Abs(n.num) > math.MaxInt32:
+	case n.num != math.Trunc(n.num) || math.Abs(n.num) > mostWhole(target.Kind()):
 		d.broke(path, "%s must be a whole number, not %s", path, clip(n.text))
 	default:
 		target.SetInt(int64(n.num))
 	}
+}
+
+// mostWhole is how large a whole number may be: one of 64 bits is exact up to 2^53 as JSON.
+func mostWhole(kind reflect.Kind) float64 {
+	if kind == reflect.Int64 {
+		return 1 << 53
+	}
+	return math.MaxInt32
 }
 
 // named reads a mapping whose keys are names that the file gives.
@@ -184,7 +192,7 @@ func (d *decoder) named(n *node, path string, target reflect.Value) {
 	for _, p := range d.knownPairs(n, path, names) {
 		value := reflect.New(target.Type().Elem()).Elem()
 		d.into(p.value, under(path, p.key), value)
-		target.SetMapIndex(reflect.ValueOf(p.key), value)
+		target.SetMapIndex(reflect.ValueOf(p.key).Convert(target.Type().Key()), value)
 	}
 }
 
