@@ -27,8 +27,18 @@ type Identity struct {
 	Grants Grants
 	// Token is the id of the token, which is no secret; "" where there is none.
 	Token string
+	// Issuer is the identity provider whose token it is; "" for a token of our own, or none.
+	Issuer string
 	// Expires is when the identity ends; zero for never.
 	Expires time.Time
+	// Door is where the holder came in this time, Remote the address of the other end.
+	Door   events.Door
+	Remote string
+}
+
+// Actor is the identity as the log has it of what its holder does.
+func (i Identity) Actor() *events.Actor {
+	return &events.Actor{UserID: i.User, TokenID: i.Token, Issuer: i.Issuer, Door: i.Door, Remote: i.Remote}
 }
 
 // Operator is whoever may do everything in a tenant and see the figures of the server: the

@@ -52,6 +52,9 @@ type Handoff struct {
 	// Grants are the permissions of the user, where they are not those of the message that
 	// the handoff is part of the answer to. nil is that message's, or everything.
 	Grants access.Grants
+	// Actor is who asks for it from outside, and from where, for the log; nil for an agent or a
+	// program.
+	Actor *events.Actor
 	// ForGood hands over without a return: the target keeps the conversation until it cannot
 	// go on or the user leaves. DropState forgets the workflow state of a session that ends
 	// before its time.

@@ -11,6 +11,8 @@ type Caller struct {
 	// Grants are the permissions of whoever sent a message, which everybody who acts on it has,
 	// and nobody has more. nil is everything: the local user.
 	Grants access.Grants
+	// Actor is who asks, and from where, for the log; nil where nobody does from outside.
+	Actor *events.Actor
 }
 
 // Denied checks a permission before something is done that needs it: it gives the fact to

@@ -22,6 +22,7 @@ type wire struct {
 	Type     Kind            `json:"type"`
 	Agent    AgentID         `json:"agent,omitempty"`
 	Dispatch DispatchID      `json:"dispatch_id,omitempty"`
+	By       *Actor          `json:"by,omitempty"`
 	Data     json.RawMessage `json:"data"`
 }
 
@@ -44,6 +45,7 @@ type outgoing struct {
 	Type     Kind       `json:"type"`
 	Agent    AgentID    `json:"agent,omitempty"`
 	Dispatch DispatchID `json:"dispatch_id,omitempty"`
+	By       *Actor     `json:"by,omitempty"`
 	Data     Event      `json:"data"`
 }
 
@@ -66,7 +68,7 @@ func Encode(e Envelope) ([]byte, error) {
 	enc.SetEscapeHTML(false)
 	err := enc.Encode(outgoing{
 		V: Version, Tenant: e.Tenant, Thread: e.Thread, Run: e.Run, Seq: e.Seq,
-		Time: e.Time.UTC(), Type: e.Data.Kind(), Agent: e.Agent, Dispatch: e.Dispatch, Data: e.Data,
+		Time: e.Time.UTC(), Type: e.Data.Kind(), Agent: e.Agent, Dispatch: e.Dispatch, By: e.By, Data: e.Data,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("encode event thread=%s seq=%d type=%s: %w", e.Thread, e.Seq, e.Data.Kind(), err)
@@ -130,7 +132,7 @@ func (e *Envelope) take(w *wire, decode func(Kind, json.RawMessage) (Event, erro
 	}
 	*e = Envelope{
 		Tenant: w.Tenant, Thread: w.Thread, Run: w.Run, Seq: w.Seq, Time: w.Time.UTC(),
-		Agent: w.Agent, Dispatch: w.Dispatch, Data: data,
+		Agent: w.Agent, Dispatch: w.Dispatch, By: w.By, Data: data,
 	}
 	return nil
 }
@@ -193,6 +195,7 @@ var decoders = map[Kind]func(json.RawMessage) (Event, error){
 	KindPermissionDenied:     decoder[PermissionDenied],
 	KindValuesReplaced:       decoder[ValuesReplaced],
 	KindArtifactCreated:      decoder[ArtifactCreated],
+	KindAudited:              decoder[Audited],
 }
 
 // Kinds lists every kind of event, sorted by name.

@@ -19,7 +19,9 @@ type Envelope struct {
 	// Agent and Dispatch say whose event it is; both are empty for the run's own.
 	Agent    AgentID
 	Dispatch DispatchID
-	Data     Event
+	// By is who caused the event from outside, nil where an agent or the engine did.
+	By   *Actor
+	Data Event
 }
 
 // Key gives the thread that the event belongs to.

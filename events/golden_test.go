@@ -49,6 +49,7 @@ func writeGolden(t *testing.T, kind events.Kind) {
 	full := events.Envelope{
 		Tenant: events.LocalTenant, Thread: "7b2c5a60-93f0-4d7e-8f43-8c1a0c1f3e55", Run: "019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4a5b",
 		Seq: 17, Time: time.Date(2026, 1, 2, 3, 4, 5, 678901234, time.UTC), Agent: "food", Dispatch: "d3",
+		By:   &events.Actor{UserID: "ann", TokenID: "k3xq7wd2ba", Issuer: "https://login.example.org", Door: events.DoorREST, Remote: "192.0.2.7"},
 		Data: eventstest.Samples()[kind],
 	}
 	body, err := events.Encode(full)

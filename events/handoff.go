@@ -262,6 +262,12 @@ type PermissionDenied struct {
 	UserID     string `json:"user_id,omitempty"`
 	// What was asked for, in words.
 	What string `json:"what"`
+	// Target is the run, thread or batch that a caller named, where [AuditThread] has the
+	// refusal; it need not exist.
+	Target string `json:"target,omitempty"`
+	// More counts further refusals of the same caller within a minute, which the log does not
+	// have one by one.
+	More int `json:"more,omitempty"`
 }
 
 func (MessageRouted) Kind() Kind        { return KindMessageRouted }

@@ -20,6 +20,7 @@ var rules = map[Kind]rule{
 	KindUserMessage:          {posted: true},
 	KindHandoffExitRequested: {posted: true},
 	KindPermissionDenied:     {posted: true},
+	KindAudited:              {posted: true},
 	KindAgentFinished:        {closing: true},
 	KindModelCalled:          {closing: true},
 	KindModelCallFailed:      {closing: true},

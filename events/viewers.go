@@ -2,6 +2,7 @@ package events
 
 import (
 	"bytes"
+	"slices"
 )
 
 // signs are what viewers get in place of values that are large and not for them: of
@@ -24,13 +25,28 @@ var replies = []Kind{KindModelCalled, KindAgentStarted, KindToolStarted, KindToo
 // ForViewers gives an event in the form of [Encode] as viewers get it: with a sign, such as
 // {"kept":true}, in place of what is large and not for them. The log itself, and its export
 // as JSON lines, are whole.
+//
+// Who caused the event, and from where, is left out: that is for who may read the audit.
 func ForViewers(body []byte) []byte {
+	body = withoutActor(body)
 	for _, s := range signs {
 		if bytes.Contains(body, s.key) && ofKind(body, s.kinds) {
 			body = withSign(body, s.key, s.sign)
 		}
 	}
 	return body
+}
+
+// withoutActor takes [Envelope.By] out. The bytes of its key are that key before the data, and
+// nowhere else.
+func withoutActor(body []byte) []byte {
+	head, _, _ := bytes.Cut(body, []byte(`"data":`))
+	at := bytes.Index(head, []byte(byMember))
+	if at < 0 {
+		return body
+	}
+	behind := body[at+len(byMember):]
+	return slices.Concat(body[:at], behind[valueLength(behind):])
 }
 
 // withSign puts a sign in place of each value of the key.

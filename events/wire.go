@@ -2,6 +2,7 @@ package events
 
 import (
 	"bytes"
+	"encoding/json"
 	"time"
 )
 
@@ -23,6 +24,9 @@ func (w *wire) cut(body []byte) bool {
 	}
 	if c.at(`,"dispatch_id":"`) {
 		w.Dispatch = DispatchID(c.text(`,"dispatch_id":"`))
+	}
+	if c.at(byMember) {
+		w.By = c.actor()
 	}
 	c.member(`,"data":`)
 	w.Data = c.rest
@@ -68,6 +72,19 @@ func (c *cutter) text(name string) string {
 	}
 	c.rest, c.ok = rest, c.ok && found
 	return string(text)
+}
+
+// byMember begins the member of an envelope that says who caused the event.
+const byMember = `,"by":`
+
+// actor cuts who caused the event.
+func (c *cutter) actor() *Actor {
+	c.member(byMember)
+	actor := new(Actor)
+	length := valueLength(c.rest)
+	c.ok = c.ok && json.Unmarshal(c.rest[:length], actor) == nil
+	c.rest = c.rest[length:]
+	return actor
 }
 
 func (c *cutter) time(name string) (t time.Time) {

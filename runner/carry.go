@@ -52,7 +52,7 @@ func (r *Run) takeUp(ctx context.Context) (driven bool, err error) {
 		return r.startQueued(ctx, th, th.Queue()[0])
 	})
 	if err == nil && resumes {
-		err = r.reopen()
+		err = r.reopen(nil)
 	}
 	return driven, err
 }

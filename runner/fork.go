@@ -48,7 +48,7 @@ func (r *Runner) Fork(ctx context.Context, tenant events.TenantID, id events.Run
 	if err != nil {
 		return nil, fmt.Errorf("fork run %s at seq=%d: %w", id, change.At, err)
 	}
-	return r.Resume(ctx, tenant, fork, Terms{Functions: change.Functions})
+	return r.Resume(ctx, tenant, fork, Terms{Functions: change.Functions, By: change.By.Actor})
 }
 
 // factsToFork reads what a fork keeps, with the change made.
@@ -151,7 +151,7 @@ func (r *Runner) copyFacts(ctx context.Context, key events.ThreadKey, forked eve
 			}
 			ids[old] = events.RunID(id.String())
 		}
-		facts[i].Run = ids[old]
+		facts[i].Run, facts[i].By = ids[old], nil // who did so did it there
 		if started, ok := facts[i].Data.(events.WorkflowStarted); ok {
 			started.Batch = nil // the batch knows nothing of the fork
 			started.UserID = by

@@ -30,6 +30,7 @@ func (r *Runner) handOff(ctx context.Context, key events.ThreadKey, h conversati
 	if h.Source == "" {
 		h.Source = events.FacilitatorID
 	}
+	terms.By = h.Actor
 	var rejected *conversation.RejectedError
 	var session events.HandoffID
 	text := fmt.Sprintf("[The conversation is handed to %s: %s]", chars.Clip(string(h.Target), conversation.MaxReasonChars), h.Reason)
@@ -105,7 +106,7 @@ func (r *Runner) tryLeave(ctx context.Context, key events.ThreadKey, session eve
 	case err != nil:
 		return err
 	case underWay != "":
-		if err := r.post(ctx, key, events.Envelope{Run: underWay, Data: fact}); err != nil {
+		if err := r.post(ctx, key, events.Envelope{Run: underWay, By: by.Actor, Data: fact}); err != nil {
 			return err
 		}
 		if refused != nil {
@@ -115,6 +116,7 @@ func (r *Runner) tryLeave(ctx context.Context, key events.ThreadKey, session eve
 	case queued: // they were meant for the specialist
 		return errors.Join(ErrBusy, r.heard(r.carryOn(ctx, key, terms)))
 	}
+	terms.By = by.Actor
 	var rejected *conversation.RejectedError
 	err = r.lead(ctx, key, terms, text, func(tx *thread.Tx, p *plan) error {
 		person := tx.Run.Thread().Handoffs.Person()
@@ -205,7 +207,7 @@ func (r *Run) leads(ctx context.Context, th *thread.Thread, text string, decide 
 	if err != nil {
 		return err
 	}
-	r.plan, started.Follows, started.Synthetic = plan, before.ID, true
+	r.plan, started.Follows, started.Synthetic, r.by = plan, before.ID, true, r.terms.By
 	return r.openWith(ctx, th, nil, started, func(tx *thread.Tx) error {
 		handoff.Ask(tx)
 		return decide(tx, plan)

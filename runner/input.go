@@ -130,5 +130,6 @@ func (r *Run) park(tx *thread.Tx, cause error) {
 		parked.Reason = why.Error()
 	}
 	parked.DrivenMS = tx.Run.DrivenUntil(tx.Now).Milliseconds()
+	tx.By = r.stopper.Load()
 	tx.Emit("", "", parked)
 }

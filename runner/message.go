@@ -32,6 +32,8 @@ type Message struct {
 	// Grants are the sender's permissions, which nobody exceeds who acts on the message. nil
 	// is everything.
 	Grants access.Grants
+	// Actor is who sent it, and from where, for the log. Defaults to nobody.
+	Actor *events.Actor
 	// Delivery says what [Runner.Send] is to do with the message. Defaults to what the
 	// thread allows: it starts a run where none is under way, it answers where just one input
 	// is asked for, and else it is queued. [events.DeliveryStart] does nothing but start:
@@ -139,6 +141,14 @@ func (job *Job) user() string {
 	return job.Message.UserID
 }
 
+// actor is who asked for the job, nil for nobody.
+func (job *Job) actor() *events.Actor {
+	if job.Message != nil && job.Message.Actor != nil {
+		return job.Message.Actor
+	}
+	return job.By.Actor
+}
+
 // message gives the message that the job is: the one it says, or one of its own where the
 // team can hand the conversation over. nil for a job that is none.
 func (p *plan) message(job Job) *Message {
@@ -163,7 +173,7 @@ func (p *plan) message(job Job) *Message {
 func (r *Run) first(th *thread.Thread, message *Message, started events.WorkflowStarted, decide func(*thread.Tx) error) ([]events.Envelope, error) {
 	now := r.clock.now()
 	envelope := func(run events.RunID, data events.Event) events.Envelope {
-		return events.Envelope{Tenant: r.key.Tenant, Thread: r.key.Thread, Run: run, Seq: th.Seq + 1, Time: now, Data: data}
+		return events.Envelope{Tenant: r.key.Tenant, Thread: r.key.Thread, Run: run, Seq: th.Seq + 1, Time: now, By: r.by, Data: data}
 	}
 	var facts []events.Envelope
 	if len(th.Runs) > 0 { // the thread stays whose it is
@@ -183,6 +193,7 @@ func (r *Run) first(th *thread.Thread, message *Message, started events.Workflow
 		return nil, err
 	}
 	tx := th.Begin(now)
+	tx.By = r.by
 	if err := decide(tx); err != nil {
 		return nil, err
 	}

@@ -45,6 +45,8 @@ type Run struct {
 	// is driven.
 	leave atomic.Pointer[context.CancelCauseFunc]
 	begun time.Time
+	// stopper is who wants the run parked, nil for nobody.
+	stopper atomic.Pointer[events.Actor]
 	// before is how long the run was driven before, spent and costUSD what it used.
 	before  time.Duration
 	spent   events.Usage
@@ -54,6 +56,8 @@ type Run struct {
 	prompt string
 	// message is the user's message that the run answers, "" for none.
 	message events.MessageID
+	// by is who caused the run's first events, nil for nobody.
+	by *events.Actor
 	// brought are the files that came with the request.
 	brought []events.ArtifactCreated
 	// more is set behind a run whose thread may have more to do.
@@ -178,6 +182,12 @@ func (r *Run) Wait() (Result, error) {
 // resumed. Calls that wait to go out do not. It does not wait.
 func (r *Run) Suspend() { r.governor.drain() }
 
+// SuspendBy is Suspend with who wants it, and from where, for the log.
+func (r *Run) SuspendBy(by *events.Actor) {
+	r.stopper.Store(by)
+	r.Suspend()
+}
+
 // Halt parks the run at once: calls under way are given up. It does not wait.
 func (r *Run) Halt() { r.stop(loop.ErrSuspended) }
 
@@ -245,9 +255,10 @@ func (r *Run) openWith(ctx context.Context, th *thread.Thread, message *Message,
 	return nil
 }
 
-// reopen appends that the run was taken up again.
-func (r *Run) reopen() error {
+// reopen appends that the run was taken up again, by whom if anybody wanted it.
+func (r *Run) reopen(by *events.Actor) error {
 	return r.journal.Do(func(tx *thread.Tx) {
+		tx.By = by
 		tx.Emit("", "", events.RunResumed{Owner: r.runner.config.Owner, BinaryVersion: r.runner.config.Version})
 	})
 }

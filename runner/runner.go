@@ -239,6 +239,8 @@ type Terms struct {
 	Approve Approve
 	// FilesRoot is that of [Job].
 	FilesRoot string
+	// By is who has the run driven, and from where, for the log. Defaults to nobody.
+	By *events.Actor
 }
 
 // terms are those of a run that the job starts.
@@ -469,7 +471,7 @@ func (r *Run) begins(ctx context.Context, th *thread.Thread, job Job, started ev
 	case current != nil:
 		started.Follows = current.ID
 	}
-	started.UserID = cmp.Or(job.By.UserID, job.user())
+	started.UserID, r.by = cmp.Or(job.By.UserID, job.user()), job.actor()
 	if err := r.runner.unknown(ctx, job); err != nil {
 		return err
 	}
@@ -528,7 +530,7 @@ func (r *Runner) Resume(ctx context.Context, tenant events.TenantID, id events.R
 	if err != nil {
 		return nil, err
 	}
-	if err := run.reopen(); err != nil {
+	if err := run.reopen(terms.By); err != nil {
 		run.release()
 		return nil, err
 	}
@@ -593,18 +595,24 @@ func (r *Runner) take(ctx context.Context, tenant events.TenantID, id events.Run
 // Cancel ends a run for good. A run that another process drives is asked to end; one
 // that nobody drives is ended here.
 func (r *Runner) Cancel(ctx context.Context, tenant events.TenantID, id events.RunID, reason string) error {
+	return r.CancelBy(ctx, tenant, id, nil, reason)
+}
+
+// CancelBy is Cancel with who wants it, and from where, for the log.
+func (r *Runner) CancelBy(ctx context.Context, tenant events.TenantID, id events.RunID, by *events.Actor, reason string) error {
 	run, err := r.take(ctx, tenant, id, func(run *Run, th *thread.Thread) error {
 		run.sequence(th)
 		return nil
 	})
 	if errors.Is(err, events.ErrHeld) {
-		return r.postCancel(ctx, tenant, id, reason)
+		return r.postCancel(ctx, tenant, id, by, reason)
 	}
 	if err != nil {
 		return err
 	}
 	defer run.release()
 	return run.journal.Do(func(tx *thread.Tx) {
+		tx.By = by
 		if tx.Run.Status == events.StatusRunning { // its process died: nobody drove it since
 			tx.Emit("", "", events.RunResumed{Owner: r.config.Owner, BinaryVersion: r.config.Version})
 		}
@@ -612,13 +620,13 @@ func (r *Runner) Cancel(ctx context.Context, tenant events.TenantID, id events.R
 	})
 }
 
-func (r *Runner) postCancel(ctx context.Context, tenant events.TenantID, id events.RunID, reason string) error {
+func (r *Runner) postCancel(ctx context.Context, tenant events.TenantID, id events.RunID, by *events.Actor, reason string) error {
 	summary, err := r.unfinished(ctx, tenant, id)
 	if err != nil {
 		return err
 	}
 	_, err = r.config.Log.Post(ctx, keyOf(summary), events.Envelope{
-		Run: id, Data: events.CancelRequested{Reason: reason},
+		Run: id, By: by, Data: events.CancelRequested{Reason: reason},
 	})
 	if errors.Is(err, events.ErrRunOver) {
 		return fmt.Errorf("run %s: %w", id, events.ErrRunOver)

@@ -315,7 +315,7 @@ func (s *sending) post(ctx context.Context, run events.RunID) (Receipt, error) {
 	default:
 		message.Delivery = events.DeliverySteer
 	}
-	err := s.runner.post(ctx, s.job.key(), events.Envelope{Run: run, Data: message.event(s.job.Request)})
+	err := s.runner.post(ctx, s.job.key(), events.Envelope{Run: run, By: s.job.actor(), Data: message.event(s.job.Request)})
 	if errors.Is(err, events.ErrRunOver) || errors.Is(err, events.ErrNotFound) {
 		return Receipt{}, errOvertaken
 	}

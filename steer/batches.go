@@ -26,7 +26,7 @@ var _ web.Batches = (*Batches)(nil)
 // Stop implements [web.Batches]: whichever process runs the batch stops it.
 func (b *Batches) Stop(ctx context.Context, by access.Identity, batch events.BatchID) error {
 	key := events.ThreadKey{Tenant: by.Tenant, Thread: events.ThreadID(batch)}
-	_, err := b.Runner.Log().Post(ctx, key, events.Envelope{Data: events.CancelRequested{Reason: "stopped from the dashboard"}})
+	_, err := b.Runner.Log().Post(ctx, key, events.Envelope{By: by.Actor(), Data: events.CancelRequested{Reason: "stopped from the dashboard"}})
 	return err
 }
 

@@ -27,7 +27,7 @@ func (s *Runs) Send(ctx context.Context, by access.Identity, said web.Said) (web
 		Message: &runner.Message{
 			ID: said.ID, UserID: said.UserID, ChannelType: said.ChannelType, ChannelID: said.ChannelID,
 			Metadata: said.Metadata, Delivery: said.Delivery, InputID: said.InputID, Approval: said.Approval,
-			Grants: by.Grants,
+			Grants: by.Grants, Actor: by.Actor(),
 		},
 	}
 	if said.Team != "" || said.New {
@@ -58,7 +58,7 @@ func (s *Runs) Send(ctx context.Context, by access.Identity, said web.Said) (web
 // HandOff implements [web.Runs].
 func (s *Runs) HandOff(ctx context.Context, by access.Identity, id events.ThreadID, order web.HandoffOrder) (handoff events.HandoffID, err error) {
 	h := conversation.Handoff{
-		Target: order.Target, UserID: order.UserID, Grants: by.Grants, Summary: order.Summary, Reason: order.Reason, RecentMessages: order.RecentMessages,
+		Target: order.Target, UserID: order.UserID, Grants: by.Grants, Actor: by.Actor(), Summary: order.Summary, Reason: order.Reason, RecentMessages: order.RecentMessages,
 		Resume: order.Resume, NextPhase: order.NextPhase, ChannelEscalation: order.ChannelEscalation, Metadata: json.RawMessage(order.Metadata),
 		ForGood: order.ReturnExpected != nil && !*order.ReturnExpected, DropState: order.PreserveState != nil && !*order.PreserveState,
 	}
@@ -72,7 +72,7 @@ func (s *Runs) HandOff(ctx context.Context, by access.Identity, id events.Thread
 // Leave implements [web.Runs].
 func (s *Runs) Leave(ctx context.Context, by access.Identity, id events.ThreadID, handoff events.HandoffID, user string) error {
 	return s.converse(events.ThreadKey{Tenant: by.Tenant, Thread: id}, func() error {
-		return s.config.Runner.Leave(context.WithoutCancel(ctx), by.Tenant, id, handoff, conversation.Caller{UserID: user, Grants: by.Grants})
+		return s.config.Runner.Leave(context.WithoutCancel(ctx), by.Tenant, id, handoff, conversation.Caller{UserID: user, Grants: by.Grants, Actor: by.Actor()})
 	})
 }
 

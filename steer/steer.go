@@ -85,7 +85,7 @@ func (s *Runs) Start(ctx context.Context, by access.Identity, job web.Job) (web.
 
 // callerOf is on whose behalf agents work for an identity.
 func callerOf(by access.Identity) conversation.Caller {
-	return conversation.Caller{UserID: by.User, Grants: by.Grants}
+	return conversation.Caller{UserID: by.User, Grants: by.Grants, Actor: by.Actor()}
 }
 
 func (s *Runs) team(name string) (*team.Team, error) {
@@ -158,7 +158,7 @@ func refusal(err error) error {
 
 // Cancel implements [web.Runs].
 func (s *Runs) Cancel(ctx context.Context, by access.Identity, run events.RunID, reason string) error {
-	err := s.config.Runner.Cancel(ctx, by.Tenant, run, reason)
+	err := s.config.Runner.CancelBy(ctx, by.Tenant, run, by.Actor(), reason)
 	if errors.Is(err, events.ErrRunOver) {
 		return refusal(err)
 	}
@@ -169,7 +169,7 @@ func (s *Runs) Cancel(ctx context.Context, by access.Identity, run events.RunID,
 func (s *Runs) Stop(_ context.Context, by access.Identity, id events.RunID) error {
 	for _, run := range s.config.Runner.Runs() {
 		if run.ID() == id && run.Key().Tenant == by.Tenant {
-			run.Suspend()
+			run.SuspendBy(by.Actor())
 			return nil
 		}
 	}
@@ -179,7 +179,7 @@ func (s *Runs) Stop(_ context.Context, by access.Identity, id events.RunID) erro
 // Resume implements [web.Runs].
 func (s *Runs) Resume(ctx context.Context, by access.Identity, run events.RunID) error {
 	_, err := s.begin(ctx, func(ctx context.Context) (*runner.Run, error) {
-		return s.config.Runner.Resume(ctx, by.Tenant, run, runner.Terms{OnInput: s.config.OnInput, Approve: s.config.Approve})
+		return s.config.Runner.Resume(ctx, by.Tenant, run, runner.Terms{OnInput: s.config.OnInput, Approve: s.config.Approve, By: by.Actor()})
 	})
 	return err
 }

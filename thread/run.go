@@ -265,7 +265,7 @@ func (r *Run) apply(env events.Envelope) error {
 		if r.FinalAnswer != nil {
 			r.notes = append(r.notes, quote.After(fmt.Sprintf("[Note to the user from %s]:", r.DisplayName(e.Agent)), e.Content))
 		}
-	case events.WorkflowFinished,
+	case events.WorkflowFinished, events.Audited,
 		events.RunSuspended, events.RunResumed, events.ModelCallFailed, events.OutageBegan, events.OutageEnded:
 	default:
 		return r.converse(env)

@@ -15,6 +15,8 @@ type Tx struct {
 	// Run is the run under way.
 	Run *Run
 	Now time.Time
+	// By is who asked for the decision from outside: its facts say so. nil for nobody.
+	By *events.Actor
 
 	thread *Thread
 	facts  []events.Envelope
@@ -37,7 +39,7 @@ func (tx *Tx) Emit(agent events.AgentID, actor ActorID, data events.Event) {
 	}
 	env := events.Envelope{
 		Tenant: tx.thread.Key.Tenant, Thread: tx.thread.Key.Thread, Run: tx.Run.ID,
-		Seq: tx.thread.Seq + 1, Time: tx.Now, Agent: agent, Dispatch: actor.Dispatch(), Data: data,
+		Seq: tx.thread.Seq + 1, Time: tx.Now, Agent: agent, Dispatch: actor.Dispatch(), By: tx.By, Data: data,
 	}
 	if tx.err = tx.thread.Apply(env); tx.err == nil {
 		tx.facts = append(tx.facts, env)

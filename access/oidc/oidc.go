@@ -210,7 +210,7 @@ func (k *Keeper) identity(claims map[string]any, expires time.Time) (access.Iden
 	if err != nil {
 		return access.Identity{}, access.ErrUnknown
 	}
-	who.Token, who.Expires = id, expires
+	who.Token, who.Issuer, who.Expires = id, k.issuer.URL, expires
 	return who, nil
 }
 

@@ -253,7 +253,7 @@ func testPostKinds(t *testing.T, f *fixture) {
 	w := f.begin()
 	for kind, fact := range Samples() {
 		_, err := f.Post(f.ctx, w.key, events.Envelope{Run: w.run, Data: fact})
-		if slices.Contains([]events.Kind{events.KindCancelRequested, events.KindHandoffExitRequested, events.KindPermissionDenied}, kind) {
+		if slices.Contains([]events.Kind{events.KindCancelRequested, events.KindHandoffExitRequested, events.KindPermissionDenied, events.KindAudited}, kind) {
 			require.NoError(t, err)
 		} else { // the sample of user_message is the engine's
 			require.ErrorIs(t, err, events.ErrNotPosted, kind)
@@ -263,7 +263,7 @@ func testPostKinds(t *testing.T, f *fixture) {
 	require.ErrorIs(t, err, events.ErrNotPosted)
 	_, err = f.Post(f.ctx, w.key, events.Envelope{Run: w.run, Data: events.UserMessage{Content: "what a person says"}})
 	require.NoError(t, err)
-	require.Len(t, f.all(w.key), 5)
+	require.Len(t, f.all(w.key), 6)
 
 	_, err = f.Post(f.ctx, newKey(), events.Envelope{Data: events.CancelRequested{}})
 	require.ErrorIs(t, err, events.ErrNotFound)

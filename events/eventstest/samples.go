@@ -159,7 +159,8 @@ func Samples() map[events.Kind]events.Event {
 			Snapshot: json.RawMessage(`{"phase":"intake"}`), Notice: "✓ Intake complete - Starting handling...",
 		},
 		events.TransitionRolledBack{HandoffID: "h2", ToSeq: 41, Reason: "the assessor failed"},
-		events.PermissionDenied{Permission: "handoff:initiate", UserID: "ann", What: "hand over to skill_builder"},
+		events.PermissionDenied{Permission: "handoff:initiate", UserID: "ann", What: "hand over to skill_builder", Target: "019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4b00", More: 214},
+		events.Audited{Action: events.AuditTokenAdded, UserID: "ann", TokenID: "k3xq7wd2ba", Target: "019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4b00", What: "operator", More: 3},
 		events.ArtifactCreated{
 			Artifact: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", Name: "menu <spring>.pdf", MediaType: "application/pdf", SizeBytes: 48213,
 			Text: "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae", Pages: 3, Source: events.SourceTool, Origin: "https://example.com/menu.pdf",

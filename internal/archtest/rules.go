@@ -5,13 +5,13 @@ package archtest
 // of the program that are tested by themselves.
 var layers = []string{
 	"examples", "internal", "cmd", "cmd/internal", "steer", "mcpserver", "web", "webhook", "otel", "batch/cases", "batch", "batch/internal/files", "runner", "toolbox", "toolbox/builtin", "mcpclient", "facilitator", "specialists", "internal/handoff", "tenants", "team", "internal/loop", "internal/artifact", "agent",
-	"llm/endpoint", "internal/sim", "llm", "evidence", "thread", "conversation", "access/oidc", "access", "board", "document", "sanitize", "internal/quote", "prices", "events", "internal/chars",
+	"llm/endpoint", "internal/sim", "llm", "evidence", "audit", "thread", "conversation", "access/oidc", "access", "board", "document", "sanitize", "internal/quote", "prices", "events", "internal/chars",
 	"internal/filelock", "internal/nearest", "internal/outside", "internal/publicaddr", "internal/structschema",
 }
 
 // standardOnly are the packages that must outlive every dependency: a log that
 // was written once must stay readable with them.
-var standardOnly = []string{"thread", "conversation", "access", "board", "document", "sanitize", "internal/quote", "events", "internal/chars"}
+var standardOnly = []string{"audit", "thread", "conversation", "access", "board", "document", "sanitize", "internal/quote", "events", "internal/chars"}
 
 // domains are the packages whose subpackages are technologies: those import the
 // domain, never the other way round.
@@ -22,7 +22,7 @@ var domains = []string{"llm", "events", "access"}
 var onlyImports = map[string][]string{
 	// A replayed file drives the same page as a live run, so the page must not see
 	// more than the folds.
-	"web": {"conversation", "thread", "access", "board", "document", "events"},
+	"web": {"audit", "conversation", "thread", "access", "board", "document", "events"},
 	// Receivers are told what the log has, and nothing else.
 	"webhook": {"events", "sanitize", "internal/publicaddr"},
 	// Callers of tools get what a dashboard gets, by the same doors.

@@ -40,6 +40,12 @@ func generate() ([]byte, error) {
 		Description: "One line of an exported log, or one message of a live stream. Readers ignore fields that they do not know.",
 		Defs:        map[string]*jsonschema.Schema{},
 	}
+	actor, err := schemaOf(reflect.TypeFor[events.Actor]())
+	if err != nil {
+		return nil, err
+	}
+	actor.Description = "who caused the event from outside, and from where; absent where an agent or the engine did, and for viewers"
+	schema.Defs[actorDef] = actor
 	for _, kind := range events.Kinds() {
 		data, err := dataSchema(kind)
 		if err != nil {
@@ -60,13 +66,24 @@ func generate() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
+// actorDef is the name of what an envelope says of who caused it.
+const actorDef = "actor"
+
 // dataSchema describes the payload of a kind.
 func dataSchema(kind events.Kind) (*jsonschema.Schema, error) {
 	env, err := events.Decode(fmt.Appendf(nil, `{"v":1,"seq":1,"time":"2026-01-01T00:00:00Z","type":%q,"data":{}}`, kind))
 	if err != nil {
 		return nil, err
 	}
-	schema, err := jsonschema.ForType(reflect.TypeOf(env.Data), &jsonschema.ForOptions{
+	schema, err := schemaOf(reflect.TypeOf(env.Data))
+	if err != nil {
+		return nil, fmt.Errorf("schema of %s: %w", kind, err)
+	}
+	return schema, nil
+}
+
+func schemaOf(t reflect.Type) (*jsonschema.Schema, error) {
+	schema, err := jsonschema.ForType(t, &jsonschema.ForOptions{
 		TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 			reflect.TypeFor[json.RawMessage](): {},
 			reflect.TypeFor[[]byte]():          {Type: "string", ContentEncoding: "base64"},
@@ -74,7 +91,7 @@ func dataSchema(kind events.Kind) (*jsonschema.Schema, error) {
 		},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("schema of %s: %w", kind, err)
+		return nil, err
 	}
 	open(schema)
 	return schema, nil
@@ -112,9 +129,10 @@ func envelopeSchema(kind events.Kind) *jsonschema.Schema {
 			"type":        {Const: &name},
 			"agent":       text("the agent whose event it is; absent for the run's own"),
 			"dispatch_id": text("the dispatch whose event it is"),
+			"by":          {Ref: "#/$defs/" + actorDef},
 			"data":        {Ref: "#/$defs/" + string(kind)},
 		},
 		Required:      []string{"v", "tenant_id", "thread_id", "run_id", "seq", "time", "type", "data"},
-		PropertyOrder: []string{"v", "tenant_id", "thread_id", "run_id", "seq", "time", "type", "agent", "dispatch_id", "data"},
+		PropertyOrder: []string{"v", "tenant_id", "thread_id", "run_id", "seq", "time", "type", "agent", "dispatch_id", "by", "data"},
 	}
 }

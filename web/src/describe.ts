@@ -80,6 +80,8 @@ export function describe(env: Envelope): string {
       return `${env.data.section} ${env.data.slot}: ${line(env.data.content, 120)}`;
     case "values_replaced":
       return (env.data.values ?? []).map((value) => value.placeholder).join(", ");
+    case "audited":
+      return [env.data.action.replace(/_/g, " "), line(env.data.what ?? "", 120)].filter(Boolean).join(": ");
     case "evidence_refused":
       return `${env.data.section} ${env.data.slot}: ` + (env.data.reason === "missing" ? "it names no source" : (env.data.sources ?? []).filter((s) => !s.found).map((s) => `“${line(s.quote, 80)}” is not in its source`).join(", "));
     case "agent_started":

@@ -95,6 +95,15 @@ export interface ArtifactCreated {
   call_id?: string;
 }
 
+export interface Audited {
+  action: string;
+  user_id?: string;
+  token_id?: string;
+  target?: string;
+  what?: string;
+  more?: number;
+}
+
 export interface BatchEnded {
   done: number;
   completed: number;
@@ -450,6 +459,8 @@ export interface PermissionDenied {
   permission: string;
   user_id?: string;
   what: string;
+  target?: string;
+  more?: number;
 }
 
 export interface PhaseChanged {
@@ -773,6 +784,7 @@ export type Envelope =
   | (Place & { type: "agent_message"; data: AgentMessage })
   | (Place & { type: "agent_started"; data: AgentStarted })
   | (Place & { type: "artifact_created"; data: ArtifactCreated })
+  | (Place & { type: "audited"; data: Audited })
   | (Place & { type: "batch_ended"; data: BatchEnded })
   | (Place & { type: "batch_progress"; data: BatchProgress })
   | (Place & { type: "batch_row_rejected"; data: BatchRowRejected })
@@ -815,7 +827,7 @@ export type Envelope =
   | (Place & { type: "workflow_started"; data: WorkflowStarted })
   | (Place & { type: "workflow_state_changed"; data: WorkflowStateChanged });
 
-const postedKinds: ReadonlySet<string> = new Set(["cancel_requested", "handoff_exit_requested", "permission_denied", "user_message"]);
+const postedKinds: ReadonlySet<string> = new Set(["audited", "cancel_requested", "handoff_exit_requested", "permission_denied", "user_message"]);
 const closingKinds: ReadonlySet<string> = new Set(["agent_finished", "cancel_requested", "error", "model_call_failed", "model_called", "run_resumed", "run_suspended", "warning", "workflow_finished"]);
 
 // posted and closing are as events.Posted and events.Closing of the Go sources have them.

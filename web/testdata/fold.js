@@ -373,7 +373,7 @@ ${list2.join("")}`;
   }
 
   // ../../web/src/events.ts
-  var postedKinds = /* @__PURE__ */ new Set(["cancel_requested", "handoff_exit_requested", "permission_denied", "user_message"]);
+  var postedKinds = /* @__PURE__ */ new Set(["audited", "cancel_requested", "handoff_exit_requested", "permission_denied", "user_message"]);
   var closingKinds = /* @__PURE__ */ new Set(["agent_finished", "cancel_requested", "error", "model_call_failed", "model_called", "run_resumed", "run_suspended", "warning", "workflow_finished"]);
   function posted(env) {
     return postedKinds.has(env.type) && !(env.type === "user_message" && env.data.synthetic);
