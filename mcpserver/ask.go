@@ -74,19 +74,23 @@ func textOf(response mcp.InputResponse) string {
 }
 
 // answer gives a run the user's answers, so that it goes on.
-func (s *Server) answer(ctx context.Context, req *mcp.CallToolRequest) (key events.ThreadKey, run events.RunID, after events.Seq, err error) {
-	found, err := s.find(ctx, req.Params.RequestState)
+func (s *Server) answer(ctx context.Context, c *call) (key events.ThreadKey, run events.RunID, after events.Seq, err error) {
+	if err := s.admit(c, answering); err != nil {
+		return key, run, 0, err
+	}
+	c.door = answering
+	found, err := s.find(ctx, c, c.Params.RequestState)
 	if err != nil {
 		return key, run, 0, err
 	}
-	key, run, after = s.key(found.Thread), found.Run, found.LastSeq
+	key, run, after = c.key(found.Thread), found.Run, found.LastSeq
 	taken := false
 	for _, a := range found.Asks {
-		text := textOf(req.Params.InputResponses[string(a.InputID)])
+		text := textOf(c.Params.InputResponses[string(a.InputID)])
 		if text == "" {
 			continue
 		}
-		receipt, err := s.config.Runs.Send(ctx, s.config.As, web.Said{Thread: found.Thread, Content: text, InputID: a.InputID, Delivery: events.DeliveryAnswer})
+		receipt, err := s.config.Runs.Send(ctx, c.who.Identity, web.Said{Thread: found.Thread, Content: text, InputID: a.InputID, Delivery: events.DeliveryAnswer})
 		if err != nil {
 			return key, run, 0, fmt.Errorf("the answer to %q was not taken: %w", a.Question, err)
 		}

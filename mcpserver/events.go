@@ -38,8 +38,8 @@ type page struct {
 	More bool       `json:"more" jsonschema:"Whether there are more by now."`
 }
 
-func (s *Server) listEvents(ctx context.Context, _ *mcp.CallToolRequest, in place) (*mcp.CallToolResult, page, error) {
-	run, err := s.find(ctx, in.Run)
+func (s *Server) listEvents(ctx context.Context, c *call, in place) (*mcp.CallToolResult, page, error) {
+	run, err := s.find(ctx, c, in.Run)
 	if err != nil {
 		return nil, page{}, err
 	}
@@ -51,7 +51,7 @@ func (s *Server) listEvents(ctx context.Context, _ *mcp.CallToolRequest, in plac
 	}
 	// A thread may have other runs, of other teams.
 	in.After = max(in.After, run.FirstSeq-1)
-	found, err := s.config.Log.ReadEncoded(ctx, s.key(run.Thread), in.After, in.Limit+1, in.Types...)
+	found, err := s.config.Log.ReadEncoded(ctx, c.key(run.Thread), in.After, in.Limit+1, in.Types...)
 	if err != nil {
 		return nil, page{}, err
 	}

@@ -19,7 +19,8 @@ const (
 	stateless = "2026-07-28"
 )
 
-// Handler serves over streamable HTTP. It lets everybody in: see [web.Guard].
+// Handler serves over streamable HTTP, for whoever a [web.Guard] in front of it let in. Without
+// one everybody comes in, as As.
 //
 // Clients of 2026-07-28 have no sessions: closing the response cancels a request. Those of
 // before have one, through which they cancel, and in which requests outlive a connection.
@@ -33,7 +34,7 @@ func (s *Server) Handler() http.Handler {
 	today := mcp.NewStreamableHTTPHandler(get, &options)
 	options.Stateless, options.PropagateRequestCancellation = false, false
 	before := mcp.NewStreamableHTTPHandler(get, &options)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return withGuest(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.Header.Get("Mcp-Protocol-Version") >= stateless:
 			today.ServeHTTP(w, r)
@@ -42,7 +43,7 @@ func (s *Server) Handler() http.Handler {
 		default:
 			before.ServeHTTP(w, r)
 		}
-	})
+	}))
 }
 
 func (s *Server) sessions() (open int) {

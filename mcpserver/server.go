@@ -54,7 +54,8 @@ type Config struct {
 	// Kept are the folds of the log's threads, those of the runner above all. Defaults to
 	// others.
 	Kept *thread.Kept
-	// As is for whom runs are started and shown. Defaults to the operator of [events.LocalTenant].
+	// As is for whom runs are started and shown where no [web.Guard] says who calls: on standard
+	// input above all. Defaults to the operator of [events.LocalTenant].
 	As access.Identity
 	// Version is shown to callers.
 	Version string

@@ -11,21 +11,21 @@ import (
 )
 
 // startRun starts a run, which goes on by itself.
-func (s *Server) startRun(ctx context.Context, req *mcp.CallToolRequest, in job) (*mcp.CallToolResult, view, error) {
-	started, err := s.start(ctx, req, in)
+func (s *Server) startRun(ctx context.Context, c *call, in job) (*mcp.CallToolResult, view, error) {
+	started, err := s.start(ctx, c, in)
 	if err != nil {
 		return nil, view{}, err
 	}
-	v, err := s.look(ctx, string(started.Run), false)
+	v, err := s.look(ctx, c, string(started.Run), false)
 	return v.result(), v, err
 }
 
-func (s *Server) start(ctx context.Context, req *mcp.CallToolRequest, in job) (web.Started, error) {
+func (s *Server) start(ctx context.Context, c *call, in job) (web.Started, error) {
 	team, err := s.team(in.Team)
 	if err != nil {
 		return web.Started{}, err
 	}
-	return s.config.Runs.Start(ctx, s.config.As, web.Job{Request: in.Request, Team: team, Vars: in.Vars, Traceparent: traceparent(req)})
+	return s.config.Runs.Start(ctx, c.who.Identity, web.Job{Request: in.Request, Team: team, Vars: in.Vars, Traceparent: traceparent(c.CallToolRequest)})
 }
 
 // traceparent is the caller's span: in the request's _meta, whatever the transport, or in the
@@ -42,23 +42,23 @@ func traceparent(req *mcp.CallToolRequest) string {
 
 // runTeam starts a run and waits until it is over or needs somebody. A caller who gives the
 // request up ends the run; one who is gone, without having said so, does not.
-func (s *Server) runTeam(ctx context.Context, req *mcp.CallToolRequest, in job) (*mcp.CallToolResult, view, error) {
-	if asked := req.Params.RequestState; asked != "" && !answered(req) {
-		return s.getRun(ctx, req, named{Run: asked}) // the user would not say, and it goes on waiting
+func (s *Server) runTeam(ctx context.Context, c *call, in job) (*mcp.CallToolResult, view, error) {
+	if asked := c.Params.RequestState; asked != "" && !answered(c.CallToolRequest) {
+		return s.getRun(ctx, c, named{Run: asked}) // the user would not say, and it goes on waiting
 	}
-	key, run, after, err := s.begin(ctx, req, in)
+	key, run, after, err := s.begin(ctx, c, in)
 	if err != nil {
 		return nil, view{}, err
 	}
-	w := &watcher{server: s, key: key, run: run, after: after, req: req, named: map[events.DispatchID]string{}}
+	w := &watcher{server: s, key: key, run: run, after: after, call: c, named: map[events.DispatchID]string{}}
 	if err := w.watch(ctx); err != nil {
-		return nil, view{}, s.left(ctx, run, err)
+		return nil, view{}, s.left(ctx, c, run, err)
 	}
-	v, err := s.look(ctx, string(run), false)
+	v, err := s.look(ctx, c, string(run), false)
 	if err != nil {
 		return nil, view{}, err
 	}
-	if asked := asks(req, v); asked != nil {
+	if asked := asks(c.CallToolRequest, v); asked != nil {
 		return asked, view{}, nil
 	}
 	result := v.result()
@@ -68,20 +68,20 @@ func (s *Server) runTeam(ctx context.Context, req *mcp.CallToolRequest, in job) 
 
 // begin starts the run of the request or, where the request brings the user's answers to what
 // a run asked, has that one go on. What happens in it comes behind after.
-func (s *Server) begin(ctx context.Context, req *mcp.CallToolRequest, in job) (key events.ThreadKey, run events.RunID, after events.Seq, err error) {
-	if req.Params.RequestState != "" {
-		return s.answer(ctx, req)
+func (s *Server) begin(ctx context.Context, c *call, in job) (key events.ThreadKey, run events.RunID, after events.Seq, err error) {
+	if c.Params.RequestState != "" {
+		return s.answer(ctx, c)
 	}
-	started, err := s.start(ctx, req, in)
-	return s.key(started.Thread), started.Run, 0, err
+	started, err := s.start(ctx, c, in)
+	return c.key(started.Thread), started.Run, 0, err
 }
 
 // left decides what becomes of a run that nobody waits for any more. The client's cancellation
 // ends it: that has no cause of its own, a connection that broke has.
-func (s *Server) left(ctx context.Context, run events.RunID, err error) error {
+func (s *Server) left(ctx context.Context, c *call, run events.RunID, err error) error {
 	if ctx.Err() == nil || !errors.Is(context.Cause(ctx), context.Canceled) {
 		return err
 	}
-	cancelled := s.config.Runs.Cancel(context.WithoutCancel(ctx), s.config.As, run, "the client of the MCP server cancelled the request")
+	cancelled := s.config.Runs.Cancel(context.WithoutCancel(ctx), c.who.Identity, run, "the client of the MCP server cancelled the request")
 	return errors.Join(err, cancelled)
 }

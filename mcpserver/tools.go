@@ -37,27 +37,27 @@ func (s *Server) addTools() error {
 		return err
 	}
 	no, yes := false, true
-	mcp.AddTool(s.mcp, &mcp.Tool{
+	addTool(s, &mcp.Tool{
 		Name: "run_team", Title: "Run a team", InputSchema: input,
 		Description: "Has a team of specialists work on a request and waits for the answer. It takes minutes and costs money. " + s.teams(),
 		Annotations: &mcp.ToolAnnotations{DestructiveHint: &yes, OpenWorldHint: &yes},
 	}, s.runTeam)
-	mcp.AddTool(s.mcp, &mcp.Tool{
+	addTool(s, &mcp.Tool{
 		Name: "start_run", Title: "Start a run", InputSchema: input,
 		Description: "Like run_team, but returns at once with the run's id: ask get_run for the answer later. " + s.teams(),
 		Annotations: &mcp.ToolAnnotations{DestructiveHint: &yes, OpenWorldHint: &yes},
 	}, s.startRun)
-	mcp.AddTool(s.mcp, &mcp.Tool{
+	addTool(s, &mcp.Tool{
 		Name: "get_run", Title: "Look at a run",
 		Description: "Tells where a run stands and what it has come to: answer, document, sources, cost, and what it waits for.",
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: &no},
 	}, s.getRun)
-	mcp.AddTool(s.mcp, &mcp.Tool{
+	addTool(s, &mcp.Tool{
 		Name: "list_events", Title: "Read a run's log",
 		Description: "Gives the events of a run in order, a page at a time: every task, model call, tool call and entry. They are long; name the types that you need.",
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: &no},
 	}, s.listEvents)
-	mcp.AddTool(s.mcp, &mcp.Tool{
+	addTool(s, &mcp.Tool{
 		Name: "cancel_run", Title: "Cancel a run",
 		Description: "Ends a run for good. What it has come to is kept.",
 		Annotations: &mcp.ToolAnnotations{DestructiveHint: &yes, IdempotentHint: true, OpenWorldHint: &no},
@@ -105,13 +105,13 @@ func (s *Server) names() string {
 	return strings.Join(names, ", ")
 }
 
-func (s *Server) getRun(ctx context.Context, _ *mcp.CallToolRequest, in named) (*mcp.CallToolResult, view, error) {
-	v, err := s.look(ctx, in.Run, true)
+func (s *Server) getRun(ctx context.Context, c *call, in named) (*mcp.CallToolResult, view, error) {
+	v, err := s.look(ctx, c, in.Run, true)
 	return v.result(), v, err
 }
 
-func (s *Server) cancelRun(ctx context.Context, _ *mcp.CallToolRequest, in ended) (*mcp.CallToolResult, view, error) {
-	run, err := s.find(ctx, in.Run)
+func (s *Server) cancelRun(ctx context.Context, c *call, in ended) (*mcp.CallToolResult, view, error) {
+	run, err := s.find(ctx, c, in.Run)
 	if err != nil {
 		return nil, view{}, err
 	}
@@ -119,10 +119,10 @@ func (s *Server) cancelRun(ctx context.Context, _ *mcp.CallToolRequest, in ended
 		if in.Reason == "" {
 			in.Reason = "cancelled by the client of the MCP server"
 		}
-		if err := s.config.Runs.Cancel(ctx, s.config.As, run.Run, in.Reason); err != nil {
+		if err := s.config.Runs.Cancel(ctx, c.who.Identity, run.Run, in.Reason); err != nil {
 			return nil, view{}, err
 		}
 	}
-	v, err := s.look(ctx, string(run.Run), false)
+	v, err := s.look(ctx, c, string(run.Run), false)
 	return v.result(), v, err
 }

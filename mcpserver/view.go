@@ -9,6 +9,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/convene-run/convene/access"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/evidence"
 	"github.com/convene-run/convene/internal/chars"
@@ -56,18 +57,22 @@ const maxDocumentChars = 100_000
 // statusInterrupted is of a run whose process ended without parking it.
 const statusInterrupted events.Status = "interrupted"
 
-// find gives a run of a team that is served. Runs of others do not exist for callers.
-func (s *Server) find(ctx context.Context, id string) (events.RunSummary, error) {
-	run, err := s.config.Log.FindRun(ctx, s.config.As.Tenant, id)
-	if errors.Is(err, events.ErrNotFound) || errors.Is(err, events.ErrAmbiguous) || err == nil && (string(run.Run) != id || !s.offers(run.Team)) {
+// find gives a run of a team that is served, and that the caller may see and, where the tool
+// does, change. Others do not exist for callers.
+func (s *Server) find(ctx context.Context, c *call, id string) (events.RunSummary, error) {
+	run, err := s.config.Log.FindRun(ctx, c.who.Tenant, id)
+	if errors.Is(err, events.ErrNotFound) || errors.Is(err, events.ErrAmbiguous) || err == nil && (string(run.Run) != id || !s.offers(run.Team) || !c.who.Sees(run.UserID)) {
 		return events.RunSummary{}, fmt.Errorf("there is no run %.100q of the teams that are served here (%s): give its whole id", id, s.names())
+	}
+	if err == nil && c.door.changes && !c.who.Changes(run.UserID) {
+		err = s.missing(c, access.OthersAct)
 	}
 	return run, err
 }
 
 // look gives a run as it stands, whole or as somebody reads it who waits for the answer.
-func (s *Server) look(ctx context.Context, id string, whole bool) (view, error) {
-	found, err := s.find(ctx, id)
+func (s *Server) look(ctx context.Context, c *call, id string, whole bool) (view, error) {
+	found, err := s.find(ctx, c, id)
 	if err != nil {
 		return view{}, err
 	}
@@ -79,17 +84,13 @@ func (s *Server) look(ctx context.Context, id string, whole bool) (view, error) 
 	if run.Interrupted {
 		v.Status = statusInterrupted
 	}
-	err = s.config.Kept.Use(ctx, s.key(run.Thread), func(th *thread.Thread) error {
+	err = s.config.Kept.Use(ctx, c.key(run.Thread), func(th *thread.Thread) error {
 		if folded := th.Run(run.Run); folded != nil {
 			v.add(folded, whole)
 		}
 		return nil
 	})
 	return v, err
-}
-
-func (s *Server) key(id events.ThreadID) events.ThreadKey {
-	return events.ThreadKey{Tenant: s.config.As.Tenant, Thread: id}
 }
 
 func viewOf(run *events.RunSummary) view {

@@ -33,19 +33,23 @@ type watcher struct {
 	run    events.RunID
 	// after is the last event that was looked at.
 	after events.Seq
-	req   *mcp.CallToolRequest
+	call  *call
 	// said counts the notifications.
 	said int
 	// named are the names of the agents at work.
 	named map[events.DispatchID]string
 }
 
-// watch returns nil once the run is over, or nobody drives it any more.
+// watch returns nil once the run is over, or nobody drives it any more. Its error may be that
+// the caller may hear of it no longer.
 func (w *watcher) watch(ctx context.Context) error {
 	log := w.server.config.Log
 	for {
 		page, err := log.Read(ctx, w.key, w.after, watchPage, watched...)
 		if err != nil {
+			return err
+		}
+		if err := w.call.still(); err != nil {
 			return err
 		}
 		for _, env := range page {
@@ -88,6 +92,9 @@ func ends(data events.Event) bool {
 // look tells how the run stands in which nothing happens. It is no longer driven where its
 // process ended without a word, or could not begin.
 func (w *watcher) look(ctx context.Context) (driven bool, err error) {
+	if err := w.call.still(); err != nil {
+		return false, err
+	}
 	found, err := w.server.config.Log.FindRun(ctx, w.key.Tenant, string(w.run))
 	if err != nil {
 		return false, err
@@ -133,10 +140,10 @@ func (w *watcher) message(ctx context.Context, env events.Envelope) string {
 // notify tells the caller, if that is wanted. One who cannot be told is found out by the
 // connection.
 func (w *watcher) notify(ctx context.Context, message string) {
-	token := w.req.Params.GetProgressToken()
+	token := w.call.Params.GetProgressToken()
 	if token == nil {
 		return
 	}
 	w.said++
-	_ = w.req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: float64(w.said), Message: message})
+	_ = w.call.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: float64(w.said), Message: message})
 }

@@ -2,6 +2,7 @@ package steer_test
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -15,8 +16,10 @@ import (
 	"github.com/convene-run/convene/access"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/internal/sim"
+	"github.com/convene-run/convene/mcpserver"
 	"github.com/convene-run/convene/runner"
 	"github.com/convene-run/convene/steer"
+	"github.com/convene-run/convene/team"
 	"github.com/convene-run/convene/web"
 )
 
@@ -38,13 +41,22 @@ func newDoors(t *testing.T, config steer.Config, options sim.Options) *doors {
 	config.Runner = d.runner
 	tokens, err := access.Open(d.file, access.Builtin())
 	require.NoError(t, err)
-	server := httptest.NewUnstartedServer(nil)
-	d.server, err = web.New(web.Config{
-		Log: d.log, Kept: d.runner.Kept(), Runs: steer.New(config), Batches: &steer.Batches{Runner: d.runner},
+	server, runs := httptest.NewUnstartedServer(nil), steer.New(config)
+	served := web.Config{
+		Log: d.log, Kept: d.runner.Kept(), Runs: runs, Batches: &steer.Batches{Runner: d.runner},
 		Keeper: tokens, Address: server.Listener.Addr().String(),
-	})
+	}
+	d.server, err = web.New(served)
 	require.NoError(t, err)
-	server.Config.Handler = d.server
+	offered := []mcpserver.Team{{Name: team.DefaultName, Description: "Solves anything."}}
+	tools, err := mcpserver.New(mcpserver.Config{Log: d.log, Kept: d.runner.Kept(), Runs: runs, Teams: offered})
+	require.NoError(t, err)
+	guarded, _, err := web.Guard(served, tools.Handler())
+	require.NoError(t, err)
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", guarded)
+	mux.Handle("/", d.server)
+	server.Config.Handler = mux
 	server.Start()
 	d.url = server.URL
 	t.Cleanup(func() {
@@ -77,6 +89,18 @@ func (d *doors) call(t require.TestingT, token, method, path, body string) (int,
 	}
 	if token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	switch {
+	case strings.HasPrefix(path, "/ws"):
+		for name, value := range map[string]string{"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="} {
+			request.Header.Set(name, value)
+		}
+	case path == "/mcp":
+		var asked struct{ Params struct{ Name string } }
+		require.NoError(t, json.Unmarshal([]byte(body), &asked))
+		for name, value := range map[string]string{"Accept": "application/json, text/event-stream", "Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": asked.Params.Name} {
+			request.Header.Set(name, value)
+		}
 	}
 	response, err := patient.Do(request)
 	require.NoError(t, err)

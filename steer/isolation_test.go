@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strings"
@@ -19,6 +20,7 @@ import (
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/internal/sim"
 	"github.com/convene-run/convene/steer"
+	"github.com/convene-run/convene/webhook"
 )
 
 // person is a user with what is theirs.
@@ -32,8 +34,8 @@ type person struct {
 	batch string
 }
 
-// operation is a door of the API, as its description has it.
-type operation struct{ method, path string }
+// operation is a door of the API, as its description has it, or a tool of the MCP server.
+type operation struct{ method, path, tool string }
 
 func operations(t *testing.T, d *doors, token string) (all []operation) {
 	_, _, text := d.call(t, token, http.MethodGet, "/api/v1/openapi.json", "")
@@ -43,22 +45,29 @@ func operations(t *testing.T, d *doors, token string) (all []operation) {
 	require.NoError(t, json.Unmarshal([]byte(text), &doc))
 	for path, methods := range doc.Paths {
 		for method := range methods {
-			all = append(all, operation{strings.ToUpper(method), path})
+			all = append(all, operation{strings.ToUpper(method), path, ""})
 		}
 	}
-	for _, path := range []string{"/ws", "/metrics", "/", "/api/v1/none"} {
-		all = append(all, operation{http.MethodGet, path})
+	for _, path := range []string{"/ws", "/metrics", "/", "/app.js", "/login", "/api/v1/none", "/api/v1/runs/{run_id}/export?format=html", "/api/v1/runs/{run_id}/export?format=jsonl"} {
+		all = append(all, operation{http.MethodGet, path, ""})
+	}
+	for _, tool := range []string{"get_run", "list_events", "cancel_run", "run_team"} {
+		all = append(all, operation{http.MethodPost, "/mcp", tool})
 	}
 	require.Greater(t, len(all), 20)
-	slices.SortFunc(all, func(a, b operation) int { return strings.Compare(a.path+a.method, b.path+b.method) })
+	slices.SortFunc(all, func(a, b operation) int { return strings.Compare(a.path+a.method+a.tool, b.path+b.method+b.tool) })
 	return all
 }
 
 // request fills an operation with ids of somebody's.
 func (o operation) request(who *person, thread, run, batch string) (path, body string) {
-	path = strings.NewReplacer("{thread_id}", thread, "{run_id}", run, "{batch_id}", batch).Replace(o.path)
+	path = strings.NewReplacer("{thread_id}", thread, "{run_id}", run, "{batch_id}", batch, "{artifact_id}", strings.Repeat("a", 64)).Replace(o.path)
 	query := url.Values{}
 	switch {
+	case o.tool == "run_team": // answers what the run asks
+		body = fmt.Sprintf(`{"name":"run_team","arguments":{"request":%q},"requestState":%q,"inputResponses":{"i1":{"action":"accept","content":{"answer":%q}}},`, who.mark, run, who.mark)
+	case o.tool != "":
+		body = fmt.Sprintf(`{"name":%q,"arguments":{"run_id":%q},`, o.tool, run)
 	case o.path == "/ws":
 		query.Set("thread_id", thread)
 	case o.method == http.MethodGet && o.path == "/api/v1/runs", o.path == "/api/v1/runs/totals":
@@ -71,6 +80,10 @@ func (o operation) request(who *person, thread, run, batch string) (path, body s
 		body = fmt.Sprintf(`{"content":%q}`, who.mark)
 	case o.method == http.MethodPost && strings.HasSuffix(o.path, "/handoff"):
 		body = `{"target":"x","reason":"y","summary":"z"}`
+	}
+	if o.tool != "" {
+		body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + body +
+			`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"test","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`
 	}
 	if len(query) > 0 {
 		path += "?" + query.Encode()
@@ -90,7 +103,7 @@ func settled(t *testing.T, d *doors) []*person {
 	people := []*person{{tenant: "acme", user: "ann"}, {tenant: "acme", user: "bob"}, {tenant: "globex", user: "cat"}}
 	batches := map[string]string{}
 	for _, p := range people {
-		p.mark = "secret of " + p.tenant + " " + p.user
+		p.mark = "Secret of " + p.tenant + " " + p.user
 		p.token = d.token(t, p.tenant, p.user, access.RoleUser)
 		for i := range 2 {
 			thread := uuid.NewString()
@@ -110,7 +123,7 @@ func settled(t *testing.T, d *doors) []*person {
 			key := events.ThreadKey{Tenant: events.TenantID(p.tenant), Thread: events.ThreadID(batches[p.tenant])}
 			epoch, err := d.log.Claim(t.Context(), key, "operator", false)
 			require.NoError(t, err)
-			require.NoError(t, d.log.Append(t.Context(), key, epoch, 0, []events.Envelope{{Data: events.BatchStarted{Input: "secret of " + p.tenant + " rows.jsonl", Team: "trip"}}}))
+			require.NoError(t, d.log.Append(t.Context(), key, epoch, 0, []events.Envelope{{Data: events.BatchStarted{Input: "Secret of " + p.tenant + " rows.jsonl", Team: "trip"}}}))
 		}
 		p.batch = batches[p.tenant]
 	}
@@ -164,6 +177,33 @@ func TestNobodyReachesOthers(t *testing.T) {
 	})
 }
 
+// A receiver of a tenant's events is sent none of another tenant's, not even of a thread that
+// has the same id there.
+func TestWebhooksAreOfTheirTenants(t *testing.T) {
+	d := newDoors(t, steer.Config{}, sim.Options{})
+	bodies := make(chan string, 100)
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		bodies <- string(body)
+	}))
+	defer receiver.Close()
+	sender, err := webhook.New(webhook.Config{Log: d.log, Receivers: []webhook.Receiver{{
+		URL: receiver.URL, PrivateHost: "127.0.0.1", Secrets: []string{"whsec_" + strings.Repeat("MfKQ", 10)}, Tenants: []events.TenantID{"acme"}, Kinds: []events.Kind{events.KindWorkflowStarted},
+	}}})
+	require.NoError(t, err)
+	require.NoError(t, sender.Start(t.Context()))
+	defer sender.Stop()
+	people := settled(t, d)
+	_, _, text := d.call(t, people[0].token, http.MethodPost, "/api/v1/runs", `{"request":"the last one","solo":true}`)
+	require.Contains(t, text, "run_id")
+	d.settle(t)
+	for seen := ""; !strings.Contains(seen, "the last one"); {
+		seen = <-bodies
+		require.Contains(t, seen, `"tenant_id":"acme"`)
+		require.NotContains(t, seen, people[2].mark)
+	}
+}
+
 // Everybody counts, lists and finds their own runs, and no others.
 func TestListsAreOnesOwn(t *testing.T) {
 	d := newDoors(t, steer.Config{}, sim.Options{})
@@ -172,7 +212,7 @@ func TestListsAreOnesOwn(t *testing.T) {
 		require.Contains(t, text, `"runs":2,`)
 		for _, path := range []string{"/api/v1/runs?search=secret", "/api/v1/threads?search=secret"} {
 			_, _, text = d.call(t, p.token, http.MethodGet, path, "")
-			require.Equal(t, strings.Count(text, "secret of "), strings.Count(text, p.mark), text)
+			require.Equal(t, strings.Count(text, "Secret of "), strings.Count(text, p.mark), text)
 			require.Contains(t, text, p.mark)
 		}
 		_, _, text = d.call(t, p.token, http.MethodGet, "/api/v1/batches", "")

@@ -106,10 +106,9 @@ func ownAddresses() (names []string) {
 	return names
 }
 
-// Guard lets those through to next who may do everything that As may, as a [Server] with this
-// address, hosts and keeper would let them in: for what else a program serves over HTTP, which
-// does not tell its callers apart. address is a host and port that clients reach it at. Of
-// config, Address, Hosts, Keeper, As and Logger count.
+// Guard lets those through to next whom a [Server] with this address, hosts and keeper would
+// let in: for what else a program serves over HTTP. [GuestOf] tells next who that is. address is
+// a host and port that clients reach it at. Of config, Address, Hosts, Keeper, As and Logger count.
 func Guard(config Config, next http.Handler) (guarded http.Handler, address string, err error) {
 	config = config.withDefaults()
 	g, err := newGuard(config)
@@ -117,7 +116,15 @@ func Guard(config Config, next http.Handler) (guarded http.Handler, address stri
 		return nil, "", err
 	}
 	s := &Server{config: config}
-	return g.protect(s, g.checkWhole, next), g.address, nil
+	known := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		who, err := g.identify(r)
+		if err != nil {
+			s.problem(w, r, err)
+			return
+		}
+		next.ServeHTTP(w, r.WithContext(withGuest(r.Context(), g.guest(r, who))))
+	})
+	return g.protect(s, g.checkFrom, known), g.address, nil
 }
 
 // protect answers what may not come in, and sets the headers that every answer has.
@@ -145,18 +152,6 @@ func (g *guard) checkPage(r *http.Request) error {
 		return nil
 	}
 	return g.checkFrom(r)
-}
-
-// checkWhole lets in whoever may do everything that the guard's own identity may.
-func (g *guard) checkWhole(r *http.Request) error {
-	if err := g.checkFrom(r); err != nil {
-		return err
-	}
-	who, err := g.identify(r)
-	if err == nil && (who.Tenant != g.as.Tenant || who.Grants != nil) {
-		err = refuse(http.StatusForbidden, "only administrators of the tenant %s come in here", g.as.Tenant)
-	}
-	return err
 }
 
 // checkFrom looks at where a request comes from, and what host it means to reach.

@@ -43,7 +43,8 @@ the default, and callers see the runs of these teams and no others.
 
 By default one client is served on standard input and output, which the client starts
 and ends. With --addr many are served over streamable HTTP at /mcp; an address that
-others can reach needs --token-file, and clients send "Authorization: Bearer …".
+others can reach needs tokens, and clients send "Authorization: Bearer …". Tokens are those
+of convene serve: each caller sees and cancels what its user may, in its own tenant.
 
 Runs are like any others: convene runs lists them. When a client cancels run_team, its
 run is cancelled; when this command ends, by ^C, the end of its input or with its client,
@@ -56,7 +57,7 @@ the runs in progress are parked, and convene resume continues them.`,
 	flags := c.Flags()
 	flags.StringVar(&f.address, "addr", "", "serve over HTTP at this address, as host:port, instead of standard input and output")
 	flags.StringArrayVar(&f.hosts, "host", nil, "additional host name to accept, as in the Host header; may be repeated")
-	flags.StringVar(&f.tokenFile, "token-file", "", "file with the token that HTTP clients must send; required for addresses that others can reach")
+	flags.StringVar(&f.tokenFile, "token-file", "", "file with a single token; whoever sends it administers the tenant local. See convene token for tokens of people")
 	flags.StringVar(&f.baseURL, "base-url", "", "OpenAI-compatible endpoint, such as http://localhost:8080/v1 (or OPENAI_BASE_URL)")
 	flags.StringVar(&f.model, "model", "", "model for every agent instead of the teams' models (default: the teams', CONVENE_MODEL, or the configuration's)")
 	flags.IntVar(&f.maxRuns, "max-runs", steer.DefaultMaxRuns, "maximum number of runs in progress at once; further ones are refused")
@@ -71,7 +72,7 @@ the runs in progress are parked, and convene resume continues them.`,
 func (a *app) mcp(c *cobra.Command, args []string, f *mcpFlags) (err error) {
 	ctx := c.Context()
 	d := &driver{app: a, flags: f.driveFlags, models: a.models(f.baseURL)}
-	token, steered, err := f.read(c, d, args)
+	keeper, steered, err := f.read(c, d, args)
 	if err != nil {
 		return usage(err)
 	}
@@ -94,7 +95,7 @@ func (a *app) mcp(c *cobra.Command, args []string, f *mcpFlags) (err error) {
 		a.say("this waits for the messages of an MCP client, which starts the command itself as a rule; --addr serves over HTTP, ^C ends")
 	}
 	if f.address != "" {
-		if serve, err = a.mcpOverHTTP(f, token, server, d.level); err != nil {
+		if serve, err = a.mcpOverHTTP(f, keeper, server, d.level); err != nil {
 			return errors.Join(usage(err), steered.Runner.Shutdown(ctx))
 		}
 	}
@@ -103,36 +104,38 @@ func (a *app) mcp(c *cobra.Command, args []string, f *mcpFlags) (err error) {
 
 // read checks the command line, and with it all teams: a client shows nobody what is wrong
 // with them later.
-func (f *mcpFlags) read(c *cobra.Command, d *driver, args []string) (token string, steered steer.Config, err error) {
+func (f *mcpFlags) read(c *cobra.Command, d *driver, args []string) (keeper access.Keeper, steered steer.Config, err error) {
 	if f.maxRuns < 1 {
-		return "", steered, fmt.Errorf("--max-runs %d is not above 0", f.maxRuns)
+		return nil, steered, fmt.Errorf("--max-runs %d is not above 0", f.maxRuns)
 	}
 	if f.address == "" && (f.tokenFile != "" || len(f.hosts) > 0) {
-		return "", steered, errors.New("--token-file and --host are for HTTP: give --addr")
+		return nil, steered, errors.New("--token-file and --host are for HTTP: give --addr")
 	}
-	if token, err = readToken(f.tokenFile); err != nil {
-		return "", steered, err
+	if f.address != "" { // on standard input the client is whoever started this
+		if keeper, err = d.app.keeper(f.tokenFile); err != nil {
+			return nil, steered, err
+		}
 	}
 	if len(args) == 0 {
 		args = []string{team.DefaultName}
 	}
 	steered = steer.Config{Model: f.model, MaxRuns: f.maxRuns, OnInput: runner.OnInput(f.onInput), Approve: runner.Approve(f.approve)}
 	if err := addTeams(&steered, args); err != nil {
-		return "", steered, err
+		return nil, steered, err
 	}
 	for _, t := range steered.Teams {
 		if err := f.limits.apply(c, t); err != nil {
-			return "", steered, err
+			return nil, steered, err
 		}
 		vars := map[string]string{}
 		for _, name := range t.Vars() {
 			vars[name] = "x"
 		}
 		if err := d.check(runner.Job{Request: "x", Team: t, Vars: vars, Model: f.model}); err != nil {
-			return "", steered, fmt.Errorf("team %s: %w", t.Name, err)
+			return nil, steered, fmt.Errorf("team %s: %w", t.Name, err)
 		}
 	}
-	return token, steered, nil
+	return keeper, steered, nil
 }
 
 // offered are the teams as callers choose among them, the default first.
@@ -150,17 +153,13 @@ func offered(steered steer.Config) []mcpserver.Team {
 }
 
 // mcpOverHTTP listens, and gives what serves there.
-func (a *app) mcpOverHTTP(f *mcpFlags, token string, server *mcpserver.Server, level zerolog.Level) (func(context.Context) error, error) {
+func (a *app) mcpOverHTTP(f *mcpFlags, keeper access.Keeper, server *mcpserver.Server, level zerolog.Level) (func(context.Context) error, error) {
 	listener, address, err := listen("--addr", f.address)
 	if err != nil {
 		return nil, err
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", server.Handler())
-	var keeper access.Keeper
-	if token != "" {
-		keeper = access.OneToken(token)
-	}
 	guarded, address, err := web.Guard(web.Config{Address: address, Hosts: f.hosts, Keeper: keeper, Logger: a.requestLog(level)}, mux)
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
