@@ -130,6 +130,8 @@ type Usage struct {
 	// OutputTokens includes ReasoningTokens.
 	OutputTokens    int64 `json:"output_tokens"`
 	ReasoningTokens int64 `json:"reasoning_tokens,omitempty"`
+	// WebSearches are those of the provider's own search, which it charges for by the piece.
+	WebSearches int64 `json:"web_searches,omitempty"`
 	// Estimated is set where the endpoint reported none and the numbers are ours.
 	Estimated bool `json:"estimated,omitempty"`
 }
@@ -157,6 +159,7 @@ func (u Usage) Add(v Usage) Usage {
 
 		OutputTokens:    u.OutputTokens + v.OutputTokens,
 		ReasoningTokens: u.ReasoningTokens + v.ReasoningTokens,
+		WebSearches:     u.WebSearches + v.WebSearches,
 		Estimated:       u.Estimated || v.Estimated,
 	}
 }

@@ -127,3 +127,15 @@ func TestSourceIsTheOneNamed(t *testing.T) {
 	_, err := evidence.Check(nil, evidence.Claim{URL: "https://a.example/", Quote: quote})
 	require.ErrorContains(t, err, "You have no results of tools yet")
 }
+
+// Of a page that only the provider has read nothing passes for checked, an empty quote least
+// of all.
+func TestUnseenPage(t *testing.T) {
+	unseen := evidence.Result{Tool: "web_search", Sources: []events.Source{{URL: "https://a.example/"}}, Unseen: true}
+	for _, quote := range []string{"", " ", "42", "Acme was founded in 1998 in Kyoto."} {
+		cited, err := evidence.Check([]evidence.Result{unseen}, evidence.Claim{URL: "https://a.example/", Quote: quote})
+		require.ErrorContains(t, err, "cannot be checked")
+		require.False(t, cited.Found)
+		require.Empty(t, cited.SHA256)
+	}
+}

@@ -35,6 +35,16 @@ type Target struct {
 	API events.API
 }
 
+// Searches reports whether the model may have a web search of its provider: those that are
+// asked by chat completions have none.
+func (t Target) Searches() bool {
+	api := t.API
+	if doors, ok := t.Endpoint.Client.(interface{ APIs() []events.API }); ok && api == "" {
+		api = doors.APIs()[0]
+	}
+	return api != events.APIChat
+}
+
 // Route is whom to ask: the first target, and when it fails for good the next.
 type Route []Target
 

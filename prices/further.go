@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 )
 
@@ -14,7 +15,7 @@ var furtherFile []byte
 
 // further is what is known of models beyond the public data. Sources:
 // developers.openai.com, flex processing; openai.com, priority processing; the
-// providers' own lists of models.
+// providers' own lists of models and of prices of tools.
 type further struct {
 	// Windows are sizes of contexts: where the data has none, or one that is not to be
 	// had without asking for it.
@@ -23,6 +24,8 @@ type further struct {
 	FlexHalf []string `json:"flex_half"`
 	// Priority has the rates of models in the priority tier.
 	Priority map[string]Rate `json:"priority"`
+	// WebSearch is what providers charge for 1,000 searches of their own.
+	WebSearch map[string]float64 `json:"web_search"`
 }
 
 var beyond = sync.OnceValue(func() (f further) {
@@ -53,6 +56,12 @@ func addFurther(models map[string]*Model) {
 		if model := models[name]; model != nil {
 			rate.Tier = Priority
 			model.Rates = append(model.Rates, rate)
+		}
+	}
+	for name, model := range models {
+		provider, _, _ := strings.Cut(name, "/")
+		if usd, ok := t.WebSearch[provider]; ok {
+			model.WebSearchUSD = &usd
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Unit is the one unit of prices.
+// Unit is the one unit of prices, web_search aside.
 const Unit = "usd_per_million_tokens"
 
 // file is a table as it is written.
@@ -30,6 +30,7 @@ type entry struct {
 	Also      []string `json:"also,omitempty"`
 	Window    int      `json:"window,omitempty"`
 	Simulated bool     `json:"simulated,omitempty"`
+	WebSearch *float64 `json:"web_search,omitempty"`
 	Rates     []Rate   `json:"rates,omitempty"`
 
 	Input        *float64 `json:"input,omitempty"`
@@ -45,6 +46,8 @@ type entry struct {
 //	  "openai/gpt-5": {"input": 1.25, "cached_input": 0.125, "output": 10, "window": 400000},
 //	  "ollama/*": {"input": 0, "output": 0},
 //	  "acme/big": {"rates": [{"input": 2, "output": 8}, {"above": 200000, "input": 4, "output": 12}]}}}
+//
+// web_search is for 1,000 searches by the provider, beside the tokens.
 //
 // A name is "provider/model", "provider/*" for all models of a provider that have no
 // entry of their own, or a model alone, for every provider. The error names the model
@@ -86,9 +89,9 @@ func decode(data []byte, into any) error {
 func parseModel(data []byte) (*Model, error) {
 	var e entry
 	if err := decode(data, &e); err != nil {
-		return nil, fmt.Errorf("%w (a model has also, window, rates, or input, cached_input, cache_write, cache_write_1h and output)", err)
+		return nil, fmt.Errorf("%w (a model has also, window, web_search, rates, or input, cached_input, cache_write, cache_write_1h and output)", err)
 	}
-	model := &Model{Also: e.Also, Window: e.Window, Simulated: e.Simulated, Rates: e.Rates}
+	model := &Model{Also: e.Also, Window: e.Window, Simulated: e.Simulated, WebSearchUSD: e.WebSearch, Rates: e.Rates}
 	switch single := e.Input != nil || e.Output != nil; {
 	case single && len(e.Rates) > 0:
 		return nil, errors.New("give either rates or one price, not both")
@@ -103,6 +106,9 @@ func parseModel(data []byte) (*Model, error) {
 	}
 	if e.Window < 0 {
 		return nil, fmt.Errorf("the window %d is negative", e.Window)
+	}
+	if usd := or(e.WebSearch, 0); usd < 0 || math.IsInf(usd, 0) {
+		return nil, fmt.Errorf("web_search is %g; it cannot be negative", usd)
 	}
 	for i := range model.Rates {
 		if err := model.Rates[i].check(); err != nil {
@@ -151,7 +157,7 @@ func (t *Table) Encode() []byte {
 }
 
 func (m *Model) encode() []byte {
-	e := entry{Also: m.Also, Window: m.Window, Simulated: m.Simulated, Rates: m.Rates}
+	e := entry{Also: m.Also, Window: m.Window, Simulated: m.Simulated, WebSearch: m.WebSearchUSD, Rates: m.Rates}
 	if len(m.Rates) == 1 && m.Rates[0].Tier == Standard && m.Rates[0].From == "" && m.Rates[0].Above == 0 {
 		r := m.Rates[0]
 		e.Rates, e.Input, e.Output = nil, &r.InputUSD, &r.OutputUSD

@@ -166,3 +166,19 @@ func FuzzParse(f *testing.F) {
 		table.Cost("openai", "x", prices.Call{At: today})
 	})
 }
+
+// Searches of the provider cost what it charges for each, beside the tokens, and make the
+// cost of a call unknown where nobody knows that.
+func TestWebSearchFee(t *testing.T) {
+	table, err := prices.Parse([]byte(`{"models": {"acme/big": {"input": 1, "output": 2, "web_search": 10}, "acme/plain": {"input": 1, "output": 2}}}`))
+	require.NoError(t, err)
+	call := prices.Call{Usage: events.Usage{InputTokens: 1_000_000, WebSearches: 3}}
+	require.InDelta(t, 1.03, *table.Cost("acme", "big", call), 1e-9)
+	require.Nil(t, table.Cost("acme", "plain", call))
+	again, err := prices.Parse(table.Encode())
+	require.NoError(t, err)
+	require.InDelta(t, 1.03, *again.Cost("acme", "big", call), 1e-9)
+	require.InDelta(t, 0.01, *prices.Builtin().Get("openai/gpt-5").WebSearchUSD/1000, 1e-9)
+	_, err = prices.Parse([]byte(`{"models": {"a/b": {"input": 1, "output": 2, "web_search": -1}}}`))
+	require.ErrorContains(t, err, "web_search is -1; it cannot be negative")
+}

@@ -18,8 +18,12 @@ type Model struct {
 	// Window is the size of the model's context in tokens, 0 if unknown.
 	Window int `json:"window,omitempty"`
 	// Simulated marks made-up prices.
-	Simulated bool   `json:"simulated,omitempty"`
-	Rates     []Rate `json:"rates"`
+	Simulated bool `json:"simulated,omitempty"`
+	// WebSearchUSD is what the provider charges for 1,000 web searches of its own, beside
+	// the tokens. Nil if unknown.
+	WebSearchUSD *float64 `json:"web_search,omitempty"`
+
+	Rates []Rate `json:"rates"`
 }
 
 // Table has the prices of models. It is read-only and safe for concurrent use.
@@ -159,7 +163,8 @@ func (t *Table) tails(provider, name string) *Model {
 // the word that stands for the newest.
 var datedSuffix = regexp.MustCompile(`(-|@)(20\d\d-?\d\d-?\d\d|\d\d-20\d\d|\d{4}|latest|preview|exp)$`)
 
-// Cost prices a call; nil where the model, or its tier, has no known price.
+// Cost prices a call; nil where the model, its tier, or searches that it made have no
+// known price.
 func (t *Table) Cost(provider, model string, call Call) *float64 {
 	m, ok := t.Lookup(provider, model)
 	if !ok {
@@ -170,6 +175,12 @@ func (t *Table) Cost(provider, model string, call Call) *float64 {
 		return nil
 	}
 	cost := rate.Cost(call.Usage)
+	if searches := call.Usage.WebSearches; searches > 0 {
+		if m.WebSearchUSD == nil {
+			return nil
+		}
+		cost += float64(searches) * *m.WebSearchUSD / 1000
+	}
 	return &cost
 }
 

@@ -444,6 +444,9 @@ func (r *Runner) prepare(job Job) (*plan, error) {
 		if err := t.CheckTools(toolNames(offered.all())); err != nil {
 			return nil, err
 		}
+		if err := CheckSearch(job, r.config.Models); err != nil {
+			return nil, err
+		}
 	}
 	if c := own.Conversation; c != nil && job.Functions[c.Supervisor] != nil {
 		return nil, &InputError{fmt.Sprintf("specialist %s is a Go function, which cannot supervise. Name another as conversation.supervisor", c.Supervisor)}
@@ -471,7 +474,12 @@ func (r *Runner) priced(p *plan, budget Budget) error {
 		return nil
 	}
 	for _, spec := range p.specs {
+		searches := slices.ContainsFunc(spec.Tools.Specs(), func(t llm.Tool) bool { return t.Search != nil })
 		for _, target := range spec.Route {
+			if searches && r.price(target, events.Usage{WebSearches: 1}) == nil && r.price(target, events.Usage{}) != nil {
+				return &InputError{fmt.Sprintf("a cost limit cannot be enforced: what %s charges for a web search with %s is unknown. "+
+					"Give the model a price with web_search, or leave the tool or the bound out", target.Endpoint.Name, target.Model)}
+			}
 			if r.price(target, events.Usage{}) == nil {
 				return &InputError{fmt.Sprintf("a cost limit cannot be enforced: the price of model %s/%s is unknown. "+
 					"Choose a model whose price is known, or leave the bound out", target.Endpoint.Name, target.Model)}

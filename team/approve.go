@@ -66,6 +66,21 @@ func (t *Team) checkApprove(found *problems) {
 	}
 }
 
+// checkSearchApproved refuses to hold a search: the provider runs it within a reply, where
+// nobody can be asked.
+func (t *Team) checkSearchApproved(found *problems) {
+	if t.Tools == nil || t.Tools.WebSearch == nil || !t.Asks(ToolWebSearch, events.EffectPure, ApproveNever) {
+		return
+	}
+	at := ""
+	for name := range t.Approve {
+		if name == ToolWebSearch || (name == everyToolOf || names(name, ToolWebSearch)) && at != ToolWebSearch && len(name) > len(at) {
+			at = name
+		}
+	}
+	found.add("approve."+at, "%s cannot wait for approval: the model's provider runs it while it writes a reply. Add \"%s: never\" under approve, or leave the tool out", ToolWebSearch, ToolWebSearch)
+}
+
 // findApproved finds the names under approve that stand for none of the tools that are offered.
 func (t *Team) findApproved(offered []string, found *problems) {
 	for _, name := range slices.Sorted(maps.Keys(t.Approve)) {

@@ -3,6 +3,7 @@ package team
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -26,6 +27,26 @@ const (
 
 // Uses is how often a model may search in one reply.
 func (w *WebSearchTool) Uses() int { return cmp.Or(w.MaxUses, DefaultSearches) }
+
+// CheckSearch refuses web_search for specialists whose model has no search of its provider,
+// as lacks says: with what lacks it, "" for a model that has one. It gives a *[FileError]
+// with all of them.
+func (t *Team) CheckSearch(lacks func(Specialist) string) error {
+	var found problems
+	if t.Tools == nil || t.Tools.WebSearch == nil {
+		return nil
+	}
+	for i, s := range t.Specialists {
+		j := slices.IndexFunc(s.Tools, func(name string) bool { return names(name, ToolWebSearch) })
+		if j < 0 {
+			continue
+		}
+		if model := lacks(s); model != "" {
+			found.add(fmt.Sprintf("specialists[%d].tools[%d]", i, j), "%s is asked by chat completions, which have no search: give the specialist a model of OpenAI (api: responses) or Anthropic (api: messages), or take %s from its tools", clip(model), ToolWebSearch)
+		}
+	}
+	return found.err(t.file, t.places)
+}
 
 func (w *WebSearchTool) said() string {
 	where := "every domain"

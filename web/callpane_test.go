@@ -28,9 +28,10 @@ func TestModelCallIsRead(t *testing.T) {
 		events.ModelCalled{ID: "f.1", Provider: "sim", Model: "m-1", Attempts: 1, TotalMS: 900, FirstTokenMS: 100, Usage: events.Usage{InputTokens: 1200, OutputTokens: 30}, CostUSD: &cost,
 			Reply: events.Reply{ToolCalls: []events.ToolCall{{ID: "c1", Name: "search", Arguments: ref.Arguments}}}},
 		events.ToolCallDone{Agent: events.FacilitatorID, Tool: "search", Result: "three places", CallRef: ref},
-		events.ModelCalled{ID: "f.2", Provider: "sim", Model: "m-1", Attempts: 2, TotalMS: 1900, FirstTokenMS: 200, QueuedMS: 50, Usage: events.Usage{InputTokens: 2400, CachedInputTokens: 1000, OutputTokens: 70, ReasoningTokens: 40}, CostUSD: &cost,
+		events.ModelCalled{ID: "f.2", Provider: "sim", Model: "m-1", Attempts: 2, TotalMS: 1900, FirstTokenMS: 200, QueuedMS: 50, Usage: events.Usage{InputTokens: 2400, CachedInputTokens: 1000, OutputTokens: 70, ReasoningTokens: 40, WebSearches: 1}, CostUSD: &cost,
 			Retries: []events.FailedAttempt{{RanMS: 300, WaitMS: 1000, Error: "rate_limit", Status: 429, Message: "slow down"}},
-			Reply:   events.Reply{Reasoning: "Tofu is good.", Text: "Take the **tofu house**.", FinishReason: "stop"}},
+			Reply: events.Reply{Reasoning: "Tofu is good.", Text: "Take the **tofu house**.", FinishReason: "stop",
+				Searches: []string{"tofu <b>near</b>"}, Cited: []events.CitedPage{{URL: "javascript:boom()", Title: "Tofu <img src=x>", Quote: "Open <i>late</i>."}}}},
 		events.FinalAnswer{Content: "Take the **tofu house**."}, events.WorkflowFinished{Status: events.StatusCompleted},
 	} {
 		s.at(1042, events.FacilitatorID, "", fact)
@@ -40,13 +41,16 @@ func TestModelCallIsRead(t *testing.T) {
 	b.open(server.url("/#/runs/" + string(s.run) + "?sel=event:4"))
 	b.wait(`document.querySelector('.call .tool-call, .call .body')`)
 	facts := strings.Join(strings.Fields(b.text(".call-facts")), " ")
-	require.Equal(t, "model sim m-1 input 2,400 tokens, 1,000 cached output 70 tokens, 40 of them reasoning cost $0.013 time 1.9 s, first token after 200 ms, after waiting 50 ms attempts 2 ended stop", facts)
+	require.Equal(t, "model sim m-1 input 2,400 tokens, 1,000 cached output 70 tokens, 40 of them reasoning searches 1 of the web, by the provider cost $0.013 time 1.9 s, first token after 200 ms, after waiting 50 ms attempts 2 ended stop", facts)
 	require.Contains(t, b.text(".attempts"), "HTTP 429, slow down, after 300 ms; waited 1.0 s")
 	require.Equal(t, "tofu house", b.text(".call > .body strong"))
 	shown := b.text(".call")
 	require.Contains(t, shown, "1 message that f.1 was sent too")
 	require.Contains(t, shown, "three places")
 	require.Contains(t, shown, "tofu <b>house</b>")
+	require.Contains(t, shown, "Searched the web for tofu <b>near</b>")
+	require.Equal(t, "Tofu <img src=x>, javascript:boom(): Open <i>late</i>.", b.text(".call .cited li"))
+	require.Zero(t, js[int](b, `document.querySelectorAll('.call .cited a, .call .cited img').length`))
 	require.NotContains(t, shown, "Find a place for dinner", "it is folded")
 	require.Equal(t, "Offered 1 tool: create_tasks", b.text(".call .tools > summary"))
 	require.NotContains(t, shown, "Adds tasks.")

@@ -61,7 +61,7 @@ func (a *app) listModels(filter string, asJSON bool) error {
 		return usage(err)
 	}
 	filter = strings.ToLower(filter)
-	rows := [][]string{{"MODEL", "WINDOW", "INPUT", "CACHED", "WRITE", "OUTPUT", "WHEN"}}
+	rows := [][]string{{"MODEL", "WINDOW", "INPUT", "CACHED", "WRITE", "OUTPUT", "SEARCH", "WHEN"}}
 	for _, name := range table.Names() {
 		model := table.Get(name)
 		if name = strings.TrimPrefix(name, "/"); !strings.Contains(strings.ToLower(name), filter) {
@@ -83,7 +83,7 @@ func (a *app) listModels(filter string, asJSON bool) error {
 	for _, line := range termview.Columns(rows, width(a.out)) {
 		fmt.Fprintln(a.out, line)
 	}
-	fmt.Fprintf(a.err, "US dollars per million tokens, as of %s\n", table.AsOf)
+	fmt.Fprintf(a.err, "US dollars per million tokens, and per 1,000 web searches by the provider, as of %s\n", table.AsOf)
 	return nil
 }
 
@@ -96,7 +96,7 @@ func modelRows(name string, model *prices.Model) [][]string {
 	}
 	for i := range model.Rates {
 		r := &model.Rates[i]
-		row := []string{name, window, figure(&r.InputUSD), figure(r.CachedInputUSD), figure(r.CacheWriteUSD), figure(&r.OutputUSD), conditions(r, model)}
+		row := []string{name, window, figure(&r.InputUSD), figure(r.CachedInputUSD), figure(r.CacheWriteUSD), figure(&r.OutputUSD), figure(model.WebSearchUSD), conditions(r, model)}
 		if i > 0 {
 			row[0], row[1] = "", ""
 		}

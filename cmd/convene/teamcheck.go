@@ -13,6 +13,7 @@ import (
 	"github.com/convene-run/convene/cmd/internal/config"
 	"github.com/convene-run/convene/cmd/internal/termview"
 	"github.com/convene-run/convene/mcpclient"
+	"github.com/convene-run/convene/runner"
 	"github.com/convene-run/convene/team"
 	"github.com/convene-run/convene/toolbox"
 )
@@ -50,6 +51,9 @@ func (a *app) teamCheck(ctx context.Context, path string, f checkFlags) error {
 	t, err := team.Load(path)
 	if err == nil {
 		err = t.CheckTools(slices.Concat(t.Tools.Names(), t.ServerTools()))
+	}
+	if err == nil {
+		err = runner.CheckSearch(runner.Job{Team: t}, a.models(""))
 	}
 	if err != nil {
 		return err

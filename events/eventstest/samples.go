@@ -33,7 +33,7 @@ func Samples() map[events.Kind]events.Event {
 		Early: &events.Early{Text: "I ask the <food> expert", Reasoning: "she knows", Extra: extra},
 	}
 	task := events.Task{ID: 1, Text: "Find breakfast places in 京都", AssignedTo: "food", Finished: true, Declined: "no sources", Replaces: []events.TaskID{2}}
-	lost := &events.Spent{Usage: events.Usage{InputTokens: 1200, CachedInputTokens: 1000, OutputTokens: 8, CacheWriteInputTokens: 100, CacheWrite1hInputTokens: 50, ReasoningTokens: 2, Estimated: true}, CostUSD: &cost}
+	lost := &events.Spent{Usage: events.Usage{InputTokens: 1200, CachedInputTokens: 1000, OutputTokens: 8, CacheWriteInputTokens: 100, CacheWrite1hInputTokens: 50, ReasoningTokens: 2, WebSearches: 1, Estimated: true}, CostUSD: &cost}
 	failed := events.FailedCall{
 		ModelCall: "d3.1", EarlierAttempts: 6, Lost: lost,
 		Attempts: []events.FailedAttempt{{
@@ -45,7 +45,7 @@ func Samples() map[events.Kind]events.Event {
 	cited := events.Citation{
 		Source: source, Quote: "open since \"1615\"", Found: true, SHA256: "60303ae2", Call: &events.CallPlace{ModelCall: "d1.1", Index: 2},
 	}
-	usage := events.Usage{InputTokens: 1200, CachedInputTokens: 1000, OutputTokens: 80, CacheWriteInputTokens: 100, CacheWrite1hInputTokens: 50, ReasoningTokens: 20, Estimated: true}
+	usage := events.Usage{InputTokens: 1200, CachedInputTokens: 1000, OutputTokens: 80, CacheWriteInputTokens: 100, CacheWrite1hInputTokens: 50, ReasoningTokens: 20, WebSearches: 1, Estimated: true}
 	list := []events.Event{
 		events.WorkflowStarted{
 			Message: "Plan three days in Kyoto for two & a dog", Prompt: "Plan three days in Kyoto for two & a dog\n\nfile: notes.txt", Team: "trip",

@@ -32,7 +32,7 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
-	own, err := prices.Parse([]byte(`{"models": {"sim/*": {"window": 128000, "simulated": true, "input": 0.1, "output": 0.4},
+	own, err := prices.Parse([]byte(`{"models": {"sim/*": {"window": 128000, "simulated": true, "web_search": 10, "input": 0.1, "output": 0.4},
 		"script/*": {"window": 128000, "simulated": true, "input": 0, "output": 0}}}`))
 	if err != nil {
 		return err

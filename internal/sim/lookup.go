@@ -30,7 +30,7 @@ func (p *part) lookUp() bool {
 func (p *part) errands() []errand {
 	var found []errand
 	for _, tool := range p.req.Tools {
-		if strings.HasPrefix(tool.Name, dispatchPrefix) || slices.Contains(ownTools, tool.Name) {
+		if tool.Search != nil || strings.HasPrefix(tool.Name, dispatchPrefix) || slices.Contains(ownTools, tool.Name) {
 			continue
 		}
 		for _, behind := range strings.Split(p.system, tool.Name+" {")[1:] {
@@ -63,6 +63,9 @@ func (p *part) lookedUp() string {
 		if x := p.exchangeOf(e); x != nil {
 			lines = append(lines, e.tool+": "+x.result)
 		}
+	}
+	for _, page := range p.found() {
+		lines = append(lines, toolWebSearch+": "+page.Quote)
 	}
 	return strings.Join(lines, "\n\n")
 }

@@ -54,6 +54,9 @@ type messageBlock struct {
 	ToolUseID string          `json:"tool_use_id"`
 	Content   json.RawMessage `json:"content"`
 	Cache     json.RawMessage `json:"cache_control"`
+	Citations []struct {
+		Encrypted string `json:"encrypted_index"`
+	} `json:"citations"`
 }
 
 type messagesTool struct {
@@ -62,6 +65,9 @@ type messagesTool struct {
 	Description string          `json:"description"`
 	InputSchema json.RawMessage `json:"input_schema"`
 	Cache       json.RawMessage `json:"cache_control"`
+	// Allow and MaxUses are of the web search.
+	Allow   []string `json:"allowed_domains"`
+	MaxUses int      `json:"max_uses"`
 }
 
 // maxCacheMarks is how many marks of the cache are taken.
@@ -143,6 +149,9 @@ func (d *messages) checkMessage(i int, m wholeMessage) string {
 	var calls []string
 	thought := false
 	for j, b := range m.Content {
+		if wrong := d.checkSearch(b); wrong != "" {
+			return fmt.Sprintf("messages.%d.content.%d: %s", i, j, wrong)
+		}
 		switch b.Type {
 		case "text":
 			if strings.TrimSpace(b.Text) == "" {
@@ -200,8 +209,9 @@ func (d *messages) request() llm.Request {
 		req.ToolChoice = llm.ToolChoiceNone
 	}
 	for _, t := range d.Tools {
-		if t.Type != "" && t.Type != "custom" {
-			continue // a tool of the provider: nothing is searched here
+		if t.Type == searchOfMessages {
+			req.Tools = append(req.Tools, llm.Tool{Name: toolWebSearch, Search: &llm.WebSearch{Allow: t.Allow, MaxUses: t.MaxUses}})
+			continue
 		}
 		req.Tools = append(req.Tools, llm.Tool{Name: t.Name, Description: t.Description, Parameters: t.InputSchema})
 	}
@@ -245,15 +255,24 @@ func (d *messages) render(number int, reply events.Reply, cut []chunk, u events.
 		b = append(b, "event: "+kind+"\ndata: {\"type\":\""+kind+"\""+rest+"}\n\n"...)
 	}
 	event("message_start", fmt.Sprintf(`,"message":{"id":"msg-sim-%d","type":"message","role":"assistant","model":%s,"content":[],"usage":%s}`, number, quoted(d.Model), messagesUsage(u, 1)))
+	sealed := d.by.seal(events.APIMessages, &reply)
 	event("content_block_start", `,"index":0,"content_block":{"type":"thinking","thinking":"","signature":""}`)
-	event("content_block_delta", `,"index":0,"delta":{"type":"signature_delta","signature":`+quoted(d.by.seal(events.APIMessages, &reply))+`}`)
+	event("content_block_delta", `,"index":0,"delta":{"type":"signature_delta","signature":`+quoted(sealed)+`}`)
 	event("content_block_stop", `,"index":0`)
 	index, text := 0, false
+	for _, block := range searchBlocks(&reply, sealed) {
+		index++
+		event("content_block_start", fmt.Sprintf(`,"index":%d,"content_block":%s`, index, block))
+		event("content_block_stop", fmt.Sprintf(`,"index":%d`, index))
+	}
 	for i, c := range cut {
 		if c.text != "" {
 			if !text {
 				index, text = index+1, true
 				event("content_block_start", fmt.Sprintf(`,"index":%d,"content_block":{"type":"text","text":""}`, index))
+				for _, citation := range citations(&reply, sealed) {
+					event("content_block_delta", fmt.Sprintf(`,"index":%d,"delta":{"type":"citations_delta","citation":%s}`, index, citation))
+				}
 			}
 			event("content_block_delta", fmt.Sprintf(`,"index":%d,"delta":{"type":"text_delta","text":%s}`, index, quoted(c.text)))
 			if i+1 == len(cut) || cut[i+1].text == "" {
@@ -280,8 +299,8 @@ func (d *messages) render(number int, reply events.Reply, cut []chunk, u events.
 
 // messagesUsage counts as the API does: the input without what is cached.
 func messagesUsage(u events.Usage, output int64) string {
-	return fmt.Sprintf(`{"input_tokens":%d,"cache_read_input_tokens":%d,"cache_creation_input_tokens":%d,"output_tokens":%d,"service_tier":"standard"}`,
-		u.InputTokens-u.CachedInputTokens-u.CacheWriteInputTokens, u.CachedInputTokens, u.CacheWriteInputTokens, output)
+	return fmt.Sprintf(`{"input_tokens":%d,"cache_read_input_tokens":%d,"cache_creation_input_tokens":%d,"output_tokens":%d,"server_tool_use":{"web_search_requests":%d},"service_tier":"standard"}`,
+		u.InputTokens-u.CachedInputTokens-u.CacheWriteInputTokens, u.CachedInputTokens, u.CacheWriteInputTokens, output, u.WebSearches)
 }
 
 func stopReason(reply events.Reply) string {
@@ -295,9 +314,10 @@ func stopReason(reply events.Reply) string {
 }
 
 func (d *messages) renderWhole(number int, reply events.Reply, u events.Usage) []byte {
-	blocks := []string{`{"type":"thinking","thinking":"","signature":` + quoted(d.by.seal(events.APIMessages, &reply)) + `}`}
+	sealed := d.by.seal(events.APIMessages, &reply)
+	blocks := append([]string{`{"type":"thinking","thinking":"","signature":` + quoted(sealed) + `}`}, searchBlocks(&reply, sealed)...)
 	if reply.Text != "" {
-		blocks = append(blocks, `{"type":"text","text":`+quoted(reply.Text)+`}`)
+		blocks = append(blocks, `{"type":"text","text":`+quoted(reply.Text)+`,"citations":[`+strings.Join(citations(&reply, sealed), ",")+`]}`)
 	}
 	for _, call := range reply.ToolCalls {
 		input := call.Arguments

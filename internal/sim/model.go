@@ -98,7 +98,7 @@ func usage(req llm.Request, reply events.Reply) events.Usage {
 	for _, call := range reply.ToolCalls {
 		out += len(call.Name) + len(call.Arguments)
 	}
-	u := events.Usage{InputTokens: tokens(total), OutputTokens: tokens(out)}
+	u := events.Usage{InputTokens: tokens(total), OutputTokens: tokens(out), WebSearches: int64(len(reply.Searches))}
 	if len(req.Messages) > 2 {
 		u.CachedInputTokens = tokens(total - last)
 	}

@@ -26,6 +26,7 @@ type responses struct {
 	Store        *bool           `json:"store"`
 	Stream       bool            `json:"stream"`
 	MaxOutput    *int            `json:"max_output_tokens"`
+	MaxToolCalls int             `json:"max_tool_calls"`
 	Temperature  *float64        `json:"temperature"`
 	Tier         string          `json:"service_tier"`
 	Reasoning    struct {
@@ -43,6 +44,8 @@ type responsesItem struct {
 	Arguments string          `json:"arguments"`
 	Output    json.RawMessage `json:"output"`
 	Encrypted string          `json:"encrypted_content"`
+	Status    string          `json:"status"`
+	Action    json.RawMessage `json:"action"`
 }
 
 type responsesTool struct {
@@ -51,6 +54,10 @@ type responsesTool struct {
 	Description string          `json:"description"`
 	Parameters  json.RawMessage `json:"parameters"`
 	Strict      *bool           `json:"strict"`
+	// Filters are of the web search.
+	Filters struct {
+		Allow []string `json:"allowed_domains"`
+	} `json:"filters"`
 }
 
 const encryptedContent = "reasoning.encrypted_content"
@@ -73,7 +80,7 @@ func (d *responses) check(by account) string {
 		return wrong
 	}
 	for _, tool := range d.Tools {
-		if tool.Type == "web_search" {
+		if tool.Type == toolWebSearch {
 			continue
 		}
 		if tool.Type != "function" || tool.Name == "" || tool.Strict == nil {
@@ -96,7 +103,7 @@ func (d *responses) checkItems() string {
 			if !d.by.opens(events.APIResponses, item.Encrypted) {
 				return "The encrypted content " + clipped(item.Encrypted) + " could not be verified."
 			}
-			if i+1 == len(d.Input) || d.Input[i+1].Type != "function_call" && d.Input[i+1].Role != "assistant" {
+			if i+1 == len(d.Input) || d.Input[i+1].Type != "function_call" && d.Input[i+1].Type != "web_search_call" && d.Input[i+1].Role != "assistant" {
 				return fmt.Sprintf("Item %d of type 'reasoning' was provided without its required following item.", i)
 			}
 		case "function_call":
@@ -110,6 +117,10 @@ func (d *responses) checkItems() string {
 				return "No tool call found for function call output with call_id " + item.CallID + "."
 			}
 			delete(open, item.CallID)
+		case "web_search_call":
+			if item.Status != "completed" || len(item.Action) == 0 {
+				return fmt.Sprintf("Missing required parameter: 'input[%d].action'.", i)
+			}
 		default:
 			if item.Role != "assistant" {
 				reasoned = false
@@ -136,8 +147,9 @@ func (d *responses) request() llm.Request {
 		req.ToolChoice = llm.ToolChoiceNone
 	}
 	for _, t := range d.Tools {
-		if t.Type != "function" {
-			continue // a tool of the provider: nothing is searched here
+		if t.Type == toolWebSearch {
+			req.Tools = append(req.Tools, llm.Tool{Name: toolWebSearch, Search: &llm.WebSearch{Allow: t.Filters.Allow, MaxUses: d.MaxToolCalls}})
+			continue
 		}
 		req.Tools = append(req.Tools, llm.Tool{Name: t.Name, Description: t.Description, Parameters: t.Parameters})
 	}
@@ -182,16 +194,23 @@ func (d *responses) render(number int, reply events.Reply, cut []chunk, u events
 	event("created", `,"response":{"model":`+quoted(d.Model)+`,"output":[]}`)
 	event("output_item.added", `,"output_index":0,"item":{"id":"rs_sim","type":"reasoning","encrypted_content":"unfinished"}`)
 	event("output_item.done", `,"output_index":0,"item":`+d.reasoning(&reply))
-	message := 0
-	if reply.Text != "" {
-		message = 1
+	for i, query := range reply.Searches {
+		event("output_item.done", fmt.Sprintf(`,"output_index":%d,"item":%s`, 1+i, searchItem(i, query)))
 	}
-	for _, c := range cut {
+	message := 1 + len(reply.Searches)
+	calls := message
+	if reply.Text != "" {
+		calls++
+	}
+	for i, c := range cut {
 		if c.text != "" {
-			event("output_text.delta", `,"output_index":1,"content_index":0,"delta":`+quoted(c.text))
+			event("output_text.delta", fmt.Sprintf(`,"output_index":%d,"content_index":0,"delta":%s`, message, quoted(c.text)))
+			if i+1 == len(cut) || cut[i+1].text == "" {
+				event("output_item.done", fmt.Sprintf(`,"output_index":%d,"item":%s`, message, responsesMessage(&reply)))
+			}
 		} else {
 			call := reply.ToolCalls[c.call]
-			at := fmt.Sprintf(`,"output_index":%d`, 1+message+c.call)
+			at := fmt.Sprintf(`,"output_index":%d`, calls+c.call)
 			if c.begins {
 				event("output_item.added", at+`,"item":`+responsesCall(call, ""))
 			}
@@ -212,6 +231,10 @@ func (d *responses) render(number int, reply events.Reply, cut []chunk, u events
 	return r
 }
 
+func responsesMessage(reply *events.Reply) string {
+	return `{"type":"message","role":"assistant","content":[{"type":"output_text","text":` + quoted(reply.Text) + `,"annotations":` + annotations(reply) + `}]}`
+}
+
 func responsesCall(call events.ToolCall, arguments string) string {
 	return fmt.Sprintf(`{"id":"fc_sim","type":"function_call","call_id":%s,"name":%s,"arguments":%s}`, quoted(string(call.ID)), quoted(call.Name), quoted(arguments))
 }
@@ -219,8 +242,11 @@ func responsesCall(call events.ToolCall, arguments string) string {
 // response is the whole response as it is at its end.
 func (d *responses) response(number int, reply events.Reply, u events.Usage) string {
 	items := []string{d.reasoning(&reply)}
+	for i, query := range reply.Searches {
+		items = append(items, searchItem(i, query))
+	}
 	if reply.Text != "" {
-		items = append(items, `{"type":"message","role":"assistant","content":[{"type":"output_text","text":`+quoted(reply.Text)+`}]}`)
+		items = append(items, responsesMessage(&reply))
 	}
 	for _, call := range reply.ToolCalls {
 		items = append(items, responsesCall(call, call.Arguments))

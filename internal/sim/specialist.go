@@ -22,6 +22,7 @@ type entryPlan struct {
 // specialize plays the next step of a specialist: read the tasks, look things up, write,
 // complete, sum up.
 func (p *part) specialize() {
+	p.search()
 	ids := parseAssigned(p.request)
 	if p.needs(toolReadTasks, 0) && len(ids) > 0 {
 		s := p.schema(toolReadTasks)
@@ -123,8 +124,18 @@ func (p *part) write(plan entryPlan) {
 	if tries >= maxTries {
 		return
 	}
+	sources := p.sources()
+	if s.Properties["sources"] == nil {
+		sources = nil
+	}
+	if len(sources) > 0 {
+		complaint = "" // about these: the model knows no others, and the place was right
+	}
 	args := p.place(s, content, plan, complaint)
 	args[content] = plan.content
+	if len(sources) > 0 {
+		args["sources"] = sources
+	}
 	p.call(toolWriteSection, args)
 }
 

@@ -37,6 +37,12 @@ func tool(id, name, arguments string) events.ToolCall {
 	return events.ToolCall{ID: events.CallID(id), Name: name, Arguments: arguments}
 }
 
+// searched adds searches of the provider, which charges for them.
+func searched(n int64, u events.Usage) events.Usage {
+	u.WebSearches = n
+	return u
+}
+
 func used(in, out, reasoning int64) events.Usage {
 	return events.Usage{InputTokens: in, OutputTokens: out, ReasoningTokens: reasoning}
 }
@@ -53,8 +59,8 @@ var recordings = map[string]recording{
 	"messages_redacted_thinking.sse":             {text: "*", finish: "stop", usage: used(92, 189, 0), blocks: []string{"redacted_thinking", "redacted_thinking", "text"}},
 	"messages_thinking_omitted.sse":              {text: "2 + 2 = 4", finish: "stop", usage: used(13, 59, 48), blocks: []string{"thinking", "text"}, signature: 496},
 	"messages_max_tokens.sse":                    {text: "#", finish: "length", usage: used(16, 1, 0)},
-	"messages_web_search_citations.sse":          {text: "*", finish: "stop", usage: used(9447, 114, 0), blocks: []string{"server_tool_use", "web_search_tool_result", "*"}},
-	"messages_pause_turn.sse":                    {text: "*", finish: "pause_turn", usage: used(404500, 943, 261), blocks: []string{"thinking", "text", "server_tool_use", "web_search_tool_result", "*"}},
+	"messages_web_search_citations.sse":          {text: "*", finish: "stop", usage: searched(1, used(9447, 114, 0)), blocks: []string{"server_tool_use", "web_search_tool_result", "*"}},
+	"messages_pause_turn.sse":                    {text: "*", finish: "pause_turn", usage: searched(10, used(404500, 943, 261)), blocks: []string{"thinking", "text", "server_tool_use", "web_search_tool_result", "*"}},
 	"messages_refusal.sse":                       {kind: llm.ErrRefused, message: "blocked under Anthropic's Usage Policy. (category: cyber)"},
 	"messages_gateway_input_tokens_in_delta.sse": {text: "pong", finish: "stop", usage: used(61, 2, 0)},
 	"messages_gateway_error_without_event.sse":   {kind: llm.ErrRateLimited, message: "Concurrency limit exceeded", retried: true},

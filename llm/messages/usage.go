@@ -9,7 +9,7 @@ import (
 // counts are what a reply reports so far: the numbers of its end replace those of its
 // start, one by one.
 type counts struct {
-	input, read, written, written1h, output, thought int64
+	input, read, written, written1h, output, thought, searches int64
 }
 
 // take notes what a usage object says.
@@ -18,6 +18,7 @@ func (c *counts) take(v gjson.Result) {
 		"input_tokens": &c.input, "output_tokens": &c.output,
 		"cache_read_input_tokens": &c.read, "cache_creation_input_tokens": &c.written,
 		"cache_creation.ephemeral_1h_input_tokens": &c.written1h, "output_tokens_details.thinking_tokens": &c.thought,
+		"server_tool_use.web_search_requests": &c.searches,
 	} {
 		if n := v.Get(path); n.Type == gjson.Number && n.Int() >= 0 {
 			*to = n.Int()
@@ -32,6 +33,7 @@ func (c *counts) usage() (u events.Usage, ok bool) {
 		InputTokens: c.input + c.read + c.written, CachedInputTokens: c.read,
 		CacheWriteInputTokens: c.written, CacheWrite1hInputTokens: min(c.written1h, c.written),
 		OutputTokens: c.output, ReasoningTokens: min(c.thought, c.output),
+		WebSearches: c.searches,
 	}
 	return u, u.Total() > 0
 }

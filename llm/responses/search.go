@@ -48,7 +48,26 @@ func (s *stream) searched(it *item, object gjson.Result) error {
 	if query := action.Get("query").Str; query != "" {
 		s.searches = append(s.searches, strings.Clone(query))
 	}
+	if charges(action) {
+		s.paidSearches++
+	}
 	return s.Grow(len(it.kept))
+}
+
+// charges reports whether the provider charges for a step of its search: for searches, not
+// for opening what they found.
+func charges(action gjson.Result) bool { return action.Get("type").Str == "search" }
+
+// charged counts the searches of a reply that has ended. Usage does not say; a whole response
+// has items that did not stream.
+func (s *stream) charged(response gjson.Result) int64 {
+	whole := int64(0)
+	for _, item := range response.Get("output").Array() {
+		if item.Get("type").Str == kindSearch && charges(item.Get("action")) {
+			whole++
+		}
+	}
+	return max(whole, s.paidSearches)
 }
 
 // cite takes the pages that a message cites. The API says where in the message, and nothing

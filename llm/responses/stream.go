@@ -28,6 +28,8 @@ type stream struct {
 	// searches and cited are those of the reply.
 	searches []string
 	cited    []events.CitedPage
+	// paidSearches counts the searches that streamed and that the provider charges for.
+	paidSearches int64
 
 	finish  events.FinishReason
 	refused bool
@@ -119,6 +121,7 @@ func (s *stream) ended(response gjson.Result) error {
 	s.Named(response.Get("model").Str)
 	s.Served(response.Get("service_tier").Str)
 	if u, ok := parseUsage(response.Get("usage")); ok {
+		u.WebSearches = s.charged(response)
 		s.Counted(u)
 	}
 	if failure := response.Get("error"); failure.IsObject() {

@@ -2,7 +2,7 @@
 
 import { useMemo } from "preact/hooks";
 import { argumentsOf, costs, type Message, sentFor } from "./call";
-import type { FailedAttempt, ModelCalled, Reply, Usage } from "./events";
+import type { CitedPage, FailedAttempt, ModelCalled, Reply, Usage } from "./events";
 import type { Run } from "./fold";
 import { count, line, money, plural, precise } from "./format";
 import { Markdown } from "./markdown";
@@ -42,6 +42,7 @@ function Facts({ call: d }: { call: ModelCalled }) {
     ["model", [d.provider, d.model].filter(Boolean).map((s) => line(s!, 60)).join(" ") + (d.tier ? `, ${line(d.tier, 20)}` : "")],
     ["input", input(d.usage)],
     ["output", `${count(d.usage.output_tokens)} tokens${d.usage.reasoning_tokens ? `, ${count(d.usage.reasoning_tokens)} of them reasoning` : ""}${d.usage.estimated ? " (estimated)" : ""}`],
+    ...(d.usage.web_searches ? [["searches", `${count(d.usage.web_searches)} of the web, by the provider`] as [string, string]] : []),
     ["cost", money(d.cost_usd) + (d.lost ? `, and ${money(d.lost.cost_usd)} of failed attempts` : "")],
     ["time", `${precise(d.total_ms)}, first token after ${precise(d.first_token_ms)}${d.queued_ms ? `, after waiting ${precise(d.queued_ms)}` : ""}`],
     ["attempts", String(d.attempts)],
@@ -102,6 +103,8 @@ function ReplyText({ reply }: { reply: Reply }) {
     <>
       {reply.reasoning && <details><summary>Reasoning, {plural(reply.reasoning.length, "character")}</summary><Plain text={reply.reasoning} /></details>}
       {reply.text && <div class="body"><Markdown text={cut(reply.text)} shift={3} /></div>}
+      {(reply.searches ?? []).map((query, i) => <p key={i} class="role">Searched the web for <b>{line(query, 200)}</b></p>)}
+      {(reply.cited ?? []).length > 0 && <Cited pages={reply.cited!} />}
       {calls.map((call, i) => (
         <div key={i} class="tool-call">
           <p class="role">Calls <b>{line(call.name, 60)}</b> <CopyButton what={`Copy the arguments of ${line(call.name, 60)}`} text={() => call.arguments} /></p>
@@ -110,6 +113,16 @@ function ReplyText({ reply }: { reply: Reply }) {
       ))}
       {reply.extra !== undefined && <p class="role">Something is kept for the provider, and not shown.</p>}
       {!reply.text && !reply.reasoning && calls.length === 0 && <p class="role">Nothing.</p>}
+    </>
+  );
+}
+
+// Cited are the pages that the provider found and the reply cites.
+function Cited({ pages }: { pages: CitedPage[] }) {
+  return (
+    <>
+      <p class="role">Cites {plural(pages.length, "page")}</p>
+      <ul class="cited">{pages.map((page, i) => <li key={i}>{line([page.title, page.url].filter(Boolean).join(", "), 300)}{page.quote && <>: <q>{line(page.quote, 300)}</q></>}</li>)}</ul>
     </>
   );
 }

@@ -44,6 +44,7 @@ export interface Usage {
   cache_write_1h_input_tokens?: number;
   output_tokens: number;
   reasoning_tokens?: number;
+  web_searches?: number;
   estimated?: boolean;
 }
 

@@ -308,6 +308,7 @@ function addUsage(a: Usage, b: Usage): Usage {
     cache_write_1h_input_tokens: (a.cache_write_1h_input_tokens ?? 0) + (b.cache_write_1h_input_tokens ?? 0),
     output_tokens: a.output_tokens + b.output_tokens,
     reasoning_tokens: (a.reasoning_tokens ?? 0) + (b.reasoning_tokens ?? 0),
+    web_searches: (a.web_searches ?? 0) + (b.web_searches ?? 0),
     estimated: a.estimated || b.estimated,
   };
 }

@@ -1024,6 +1024,7 @@ ${list2.join("")}`;
       cache_write_1h_input_tokens: (a.cache_write_1h_input_tokens ?? 0) + (b.cache_write_1h_input_tokens ?? 0),
       output_tokens: a.output_tokens + b.output_tokens,
       reasoning_tokens: (a.reasoning_tokens ?? 0) + (b.reasoning_tokens ?? 0),
+      web_searches: (a.web_searches ?? 0) + (b.web_searches ?? 0),
       estimated: a.estimated || b.estimated
     };
   }

@@ -53,6 +53,12 @@ func Call(run *thread.Run, c Called, theme Theme, width int) []string {
 	if call.Reply.Text != "" {
 		lines = append(lines, messageLines("text", call.Reply.Text, theme, width)...)
 	}
+	for _, query := range call.Reply.Searches {
+		lines = append(lines, messageLines("searched the web for", query, theme, width)...)
+	}
+	for _, page := range call.Reply.Cited {
+		lines = append(lines, messageLines("cites "+Line(page.Title), strings.TrimSpace(page.URL+"\n"+page.Quote), theme, width)...)
+	}
 	for _, asked := range call.Reply.ToolCalls {
 		lines = append(lines, messageLines("calls "+Line(asked.Name), pretty(asked.Arguments), theme, width)...)
 	}
@@ -69,6 +75,9 @@ func callFigures(run *thread.Run, agent events.AgentID, call events.ModelCalled)
 		fmt.Sprintf("%s tok in (%s uncached)", Count(call.Usage.InputTokens), percent(call.Usage.UncachedShare())),
 		Count(call.Usage.OutputTokens)+" out", Money(call.CostUSD)+costWord(call.CostUSD),
 		seconds(call.TotalMS)+", first token after "+seconds(call.FirstTokenMS))
+	if n := call.Usage.WebSearches; n > 0 {
+		parts = append(parts, fmt.Sprintf("searches %d", n))
+	}
 	if call.QueuedMS > 0 {
 		parts = append(parts, "queued "+seconds(call.QueuedMS))
 	}
