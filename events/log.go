@@ -63,6 +63,9 @@ type Writer interface {
 	// without events is [ErrNotFound]. Cursors stay what they are, and no new event gets the
 	// place of one that was removed.
 	Remove(ctx context.Context, key ThreadKey) error
+
+	// Erase is Remove for a thread that nobody is to continue: its runs need not be over.
+	Erase(ctx context.Context, key ThreadKey) error
 }
 
 // Reader reads one thread at a time. Where kinds are named only events of those count.

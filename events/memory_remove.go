@@ -6,7 +6,12 @@ import (
 )
 
 // Remove implements [Log].
-func (m *Memory) Remove(ctx context.Context, key ThreadKey) error {
+func (m *Memory) Remove(ctx context.Context, key ThreadKey) error { return m.remove(ctx, key, false) }
+
+// Erase implements [Log].
+func (m *Memory) Erase(ctx context.Context, key ThreadKey) error { return m.remove(ctx, key, true) }
+
+func (m *Memory) remove(ctx context.Context, key ThreadKey, unfinished bool) error {
 	if err := m.lock(ctx); err != nil {
 		return err
 	}
@@ -22,7 +27,7 @@ func (m *Memory) Remove(ctx context.Context, key ThreadKey) error {
 	for i, run := range thread.runs {
 		runs[i] = *run
 	}
-	err := Removable(runs, thread.batch, func(id BatchID) (*BatchSummary, error) {
+	err := Removable(runs, unfinished, thread.batch, func(id BatchID) (*BatchSummary, error) {
 		if of := m.threads[ThreadKey{Tenant: key.Tenant, Thread: ThreadID(id)}]; of != nil {
 			return of.batch, nil
 		}

@@ -113,7 +113,7 @@ be resumed, shown and replayed.`,
 	root.AddCommand(
 		newRunCommand(a), newChatCommand(a), newBatchCommand(a), newServeCommand(a), newMCPCommand(a), newResumeCommand(a), newForkCommand(a), newCancelCommand(a),
 		newRunsCommand(a), newBatchesCommand(a), newShowCommand(a), newExportCommand(a), newReplayCommand(a),
-		newStoreCommand(a), newTeamCommand(a), newTokenCommand(a), newModelsCommand(a), newConfigCommand(a), newDoctorCommand(a), unconfigured(newSimCommand(a)), unconfigured(newVersionCommand(a)),
+		newStoreCommand(a), newTeamCommand(a), newTokenCommand(a), newUserCommand(a), newModelsCommand(a), newConfigCommand(a), newDoctorCommand(a), unconfigured(newSimCommand(a)), unconfigured(newVersionCommand(a)),
 	)
 	a.addAPIFlag(root)
 	a.addCompletions(root)

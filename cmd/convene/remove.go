@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/convene-run/convene/cmd/internal/termview"
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/lifetime"
 )
 
 func newRunsRemoveCommand(a *app) *cobra.Command {
@@ -65,7 +65,7 @@ func (a *app) removeRuns(ctx context.Context, ids []string) (err error) {
 // checkShared refuses to remove a run without the others of its thread.
 func (a *app) checkShared(ctx context.Context, log events.Index, runs []events.RunSummary) error {
 	for _, run := range runs {
-		all, err := log.Runs(ctx, events.RunQuery{Tenant: run.Tenant, Thread: run.Thread, Limit: prunePage})
+		all, err := log.Runs(ctx, events.RunQuery{Tenant: run.Tenant, Thread: run.Thread, Limit: sharedPage})
 		if err != nil {
 			return err
 		}
@@ -132,25 +132,8 @@ func parseAge(text string) (time.Duration, error) {
 	return age, nil
 }
 
-const (
-	// prunePage is how many runs are listed at once.
-	prunePage = 1000
-	// pruneAtOnce is how many threads are removed at once, so that they share commits.
-	pruneAtOnce = 16
-)
-
-// pruning is what a prune would remove.
-type pruning struct {
-	before  time.Time
-	batches map[events.BatchID]events.BatchSummary
-	threads map[events.ThreadID]*pruned
-}
-
-// pruned is a thread with runs.
-type pruned struct {
-	runs int
-	keep bool
-}
+// sharedPage is how many runs of a thread are looked at.
+const sharedPage = 1000
 
 func (a *app) prune(ctx context.Context, before time.Time, dry bool) (err error) {
 	log, err := a.existingStore(ctx)
@@ -158,99 +141,20 @@ func (a *app) prune(ctx context.Context, before time.Time, dry bool) (err error)
 		return err
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
-	p := &pruning{before: before, batches: map[events.BatchID]events.BatchSummary{}, threads: map[events.ThreadID]*pruned{}}
-	if err := p.listBatches(ctx, log); err != nil {
+	rules := lifetime.Every(events.LocalTenant, lifetime.Ages{Runs: before, Conversations: before, Batches: before})
+	gone, err := lifetime.Prune(ctx, log, rules, dry)
+	if err != nil {
 		return err
 	}
-	if err := p.listRuns(ctx, log); err != nil {
-		return err
+	return a.sayPruned(gone, dry)
+}
+
+// sayPruned tells what a prune removed, or would.
+func (a *app) sayPruned(gone lifetime.Pruned, dry bool) error {
+	verb := "removed"
+	if dry {
+		verb = "would be removed"
 	}
-	runs, rows, gone := 0, []events.ThreadID(nil), []events.ThreadID(nil)
-	for id, thread := range p.threads {
-		if !thread.keep {
-			rows = append(rows, id)
-			runs += thread.runs
-		}
-	}
-	for id, batch := range p.batches {
-		if p.old(batch) {
-			gone = append(gone, events.ThreadID(id))
-		}
-	}
-	verb := "would be removed"
-	if !dry {
-		verb = "removed"
-		// A batch after its rows: they are found through it.
-		for _, threads := range [][]events.ThreadID{rows, gone} {
-			if err := removeThreads(ctx, log, threads); err != nil {
-				return err
-			}
-		}
-	}
-	_, err = fmt.Fprintf(a.out, "%s and %s %s\n", termview.Plural(runs, "run"), batches(len(gone)), verb)
+	_, err := fmt.Fprintf(a.out, "%s and %s %s\n", termview.Plural(gone.Runs, "run"), batches(gone.Batches), verb)
 	return err
-}
-
-// old reports whether a batch goes.
-func (p *pruning) old(batch events.BatchSummary) bool {
-	return batch.Finished() && batch.Updated.Before(p.before)
-}
-
-func (p *pruning) listBatches(ctx context.Context, log events.Index) error {
-	for last := events.BatchID(""); ; {
-		page, err := log.Batches(ctx, events.BatchQuery{Tenant: events.LocalTenant, Before: last, Limit: prunePage})
-		if err != nil || len(page) == 0 {
-			return err
-		}
-		for _, batch := range page {
-			p.batches[batch.Batch] = batch
-			last = batch.Batch
-		}
-	}
-}
-
-func (p *pruning) listRuns(ctx context.Context, log events.Index) error {
-	for last := events.RunID(""); ; {
-		page, err := log.Runs(ctx, events.RunQuery{Tenant: events.LocalTenant, OldestFirst: true, After: last, Limit: prunePage})
-		if err != nil || len(page) == 0 {
-			return err
-		}
-		for _, run := range page {
-			p.add(run)
-			last = run.Run
-		}
-	}
-}
-
-func (p *pruning) add(run events.RunSummary) {
-	thread := p.threads[run.Thread]
-	if thread == nil {
-		thread = &pruned{}
-		p.threads[run.Thread] = thread
-	}
-	thread.runs++
-	thread.keep = thread.keep || !run.Status.Over() || !run.Updated.Before(p.before)
-	if run.Batch != nil {
-		if batch, known := p.batches[run.Batch.Batch]; known && !p.old(batch) {
-			thread.keep = true
-		}
-	}
-}
-
-// removeThreads removes threads. One that somebody has taken up meanwhile is kept.
-func removeThreads(ctx context.Context, log events.Writer, threads []events.ThreadID) error {
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(pruneAtOnce)
-	for _, thread := range threads {
-		group.Go(func() error {
-			err := log.Remove(ctx, events.ThreadKey{Tenant: events.LocalTenant, Thread: thread})
-			for _, kept := range []error{events.ErrHeld, events.ErrNotOver, events.ErrBatchOpen, events.ErrNotFound} {
-				if errors.Is(err, kept) {
-					return nil
-				}
-			}
-			return err
-		})
-	}
-	return group.Wait()
 }

@@ -67,6 +67,30 @@ func testRemoveRefused(t *testing.T, f *fixture) {
 	require.NoError(t, f.Remove(f.ctx, over.key))
 }
 
+// What nobody is to continue goes in whatever state it is, but not under the hands of whoever
+// drives it, and not from a batch that may go on.
+func testErase(t *testing.T, f *fixture) {
+	w := f.begin()
+	require.ErrorIs(t, f.Erase(f.ctx, w.key), events.ErrHeld)
+	w.add(events.RunSuspended{Reason: "interrupted"})
+	require.NoError(t, f.Release(f.ctx, w.key, w.epoch))
+	require.ErrorIs(t, f.Remove(f.ctx, w.key), events.ErrNotOver)
+	require.ErrorIs(t, f.Erase(f.ctx, events.ThreadKey{Tenant: "other", Thread: w.key.Thread}), events.ErrNotFound)
+	require.NoError(t, f.Erase(f.ctx, w.key))
+	require.ErrorIs(t, f.Erase(f.ctx, w.key), events.ErrNotFound)
+	require.Empty(t, f.all(w.key))
+
+	batch := f.claim(newKey())
+	batch.run = ""
+	batch.add(events.BatchStarted{Rows: 1})
+	require.NoError(t, f.Release(f.ctx, batch.key, batch.epoch))
+	row := f.claim(newKey())
+	row.add(events.WorkflowStarted{Batch: &events.BatchRow{Batch: events.BatchID(batch.key.Thread), Row: "a"}})
+	require.NoError(t, f.Release(f.ctx, row.key, row.epoch))
+	require.ErrorIs(t, f.Erase(f.ctx, row.key), events.ErrBatchOpen)
+	require.ErrorIs(t, f.Erase(f.ctx, batch.key), events.ErrBatchOpen)
+}
+
 // Rows stay while their batch may be continued; then they go, and then the batch.
 func testRemoveBatch(t *testing.T, f *fixture) {
 	batch := f.claim(newKey())

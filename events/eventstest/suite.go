@@ -69,6 +69,7 @@ func Run(t *testing.T, open Open) {
 		"any facts of a batch fold as in memory":    testBatchProperty,
 		"remove takes a thread away":                testRemove,
 		"remove spares what is to be continued":     testRemoveRefused,
+		"erase takes what is not over":              testErase,
 		"rows go with their batch":                  testRemoveBatch,
 		"a tail goes on over removed threads":       testRemoveTail,
 		"a wait ends with its thread":               testRemoveWait,

@@ -87,11 +87,23 @@ func (l *Log) Compact(ctx context.Context) (before, after int64, err error) {
 	if err != nil {
 		return 0, 0, storeError("compact", l.path, err)
 	}
-	err = errors.Join(c.exec("VACUUM"), c.exec("PRAGMA wal_checkpoint(TRUNCATE)"))
+	err = errors.Join(c.exec("VACUUM"), emptyWAL(c))
 	if err = errors.Join(err, c.close()); err == nil {
 		after, err = size(l.path)
 	}
 	return before, after, storeError("compact", l.path, err)
+}
+
+// errReaders says that somebody reads, so that the write-ahead log still has old pages.
+var errReaders = errors.New("it was rewritten, but another process reads from it for long, so that what was removed is not wiped yet: compact it again when that has ended")
+
+// emptyWAL moves what the write-ahead log has into the store, and truncates it.
+func emptyWAL(c *conn) error {
+	blocked, err := c.number("PRAGMA wal_checkpoint(TRUNCATE)")
+	if err == nil && blocked != 0 {
+		err = errReaders
+	}
+	return err
 }
 
 // size is what a store takes on disk, its write-ahead log included.

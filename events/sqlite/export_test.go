@@ -35,6 +35,12 @@ func (l *Log) RunsPlan(query events.RunQuery) (plan string) {
 	return l.plan(sql, args)
 }
 
+// TotalsPlan tells how SQLite finds the runs that are summed up.
+func (l *Log) TotalsPlan(query events.RunQuery) string {
+	sql, args := runsListing(query).sql(sumOfRuns, "1", 1)
+	return l.plan(sql, args)
+}
+
 // FindPlans tell how SQLite finds a run and a batch by the beginning of their ids.
 func (l *Log) FindPlans(tenant events.TenantID, prefix string) (run, batch string) {
 	sql, args := byPrefix("SELECT "+runColumns+" FROM runs", "run_id", tenant, prefix)

@@ -12,6 +12,15 @@ import (
 // Remove implements [events.Log]. The space is used again by what is appended later; see
 // [Log.Compact].
 func (l *Log) Remove(ctx context.Context, key events.ThreadKey) error {
+	return l.remove(ctx, key, false)
+}
+
+// Erase implements [events.Log]. The bytes are wiped by [Log.Compact].
+func (l *Log) Erase(ctx context.Context, key events.ThreadKey) error {
+	return l.remove(ctx, key, true)
+}
+
+func (l *Log) remove(ctx context.Context, key events.ThreadKey, unfinished bool) error {
 	var artifacts []int64
 	err := l.submit(ctx, func(tx *transaction) (refusal, failure error) {
 		// What the neighbours in this commit have for the thread is in the file then.
@@ -30,7 +39,7 @@ func (l *Log) Remove(ctx context.Context, key events.ThreadKey) error {
 		if state == nil {
 			return fmt.Errorf("remove thread=%s: %w", key.Thread, events.ErrNotFound), nil
 		}
-		if refusal, failure = tx.removable(state); refusal != nil || failure != nil {
+		if refusal, failure = tx.removable(state, unfinished); refusal != nil || failure != nil {
 			return refusal, failure
 		}
 		if artifacts, err = tx.artifactsOf(state.no); err != nil {
@@ -49,8 +58,8 @@ func (l *Log) Remove(ctx context.Context, key events.ThreadKey) error {
 	return nil
 }
 
-// removable refuses what [events.Writer.Remove] refuses.
-func (tx *transaction) removable(state *threadState) (refusal, failure error) {
+// removable refuses what [events.Writer.Remove] refuses, and Erase where unfinished is set.
+func (tx *transaction) removable(state *threadState, unfinished bool) (refusal, failure error) {
 	count, err := tx.conn.number(`SELECT count(*) FROM facts WHERE thread_no = ?`, state.no)
 	if err != nil {
 		return nil, err
@@ -75,7 +84,7 @@ func (tx *transaction) removable(state *threadState) (refusal, failure error) {
 	for i, run := range p.runs {
 		runs[i] = *run
 	}
-	err = events.Removable(runs, p.batch, func(id events.BatchID) (*events.BatchSummary, error) {
+	err = events.Removable(runs, unfinished, p.batch, func(id events.BatchID) (*events.BatchSummary, error) {
 		key := events.ThreadKey{Tenant: state.key.Tenant, Thread: events.ThreadID(id)}
 		head, err := findHead(tx.conn, key)
 		if err != nil || head.no == 0 {

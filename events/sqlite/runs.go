@@ -96,7 +96,11 @@ func readTotals(row []driver.Value) events.RunTotals {
 }
 
 func runsListing(query events.RunQuery) *listing {
-	l := newListing(query.Tenant, query.Status, query.Search)
+	tenant := query.Tenant
+	if query.Thread != "" {
+		tenant = "" // the thread says it, and SQLite would go through the runs of the whole tenant
+	}
+	l := newListing(tenant, query.Status, query.Search)
 	switch {
 	case query.Thread != "" && query.Tenant != "":
 		// By its key, which there is an index on.

@@ -4,7 +4,7 @@ package archtest
 // own. Examples and internal tools may import everything; cmd/internal holds the parts
 // of the program that are tested by themselves.
 var layers = []string{
-	"examples", "internal", "cmd", "cmd/internal", "steer", "mcpserver", "web", "webhook", "otel", "batch/cases", "batch", "batch/internal/files", "runner", "toolbox", "toolbox/builtin", "mcpclient", "facilitator", "specialists", "internal/handoff", "tenants", "team", "internal/loop", "internal/artifact", "agent",
+	"examples", "internal", "cmd", "cmd/internal", "steer", "mcpserver", "web", "webhook", "otel", "batch/cases", "batch", "batch/internal/files", "runner", "toolbox", "toolbox/builtin", "mcpclient", "facilitator", "specialists", "internal/handoff", "lifetime", "tenants", "team", "internal/loop", "internal/artifact", "agent",
 	"llm/endpoint", "internal/sim", "llm", "evidence", "audit", "thread", "conversation", "access/oidc", "access", "board", "document", "sanitize", "internal/quote", "prices", "events", "internal/chars",
 	"internal/filelock", "internal/nearest", "internal/outside", "internal/publicaddr", "internal/structschema",
 }
