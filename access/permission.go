@@ -41,6 +41,9 @@ const (
 	ContextRestore = "context:restore"
 	// AuditRead: list who did what.
 	AuditRead = "audit:read"
+	// UsersExport and UsersErase: take out, and erase, all that is of a user of the tenant.
+	UsersExport = "users:export"
+	UsersErase  = "users:erase"
 	// MetricsRead: the figures of the whole server, which are not of one tenant. Only
 	// [RoleMonitor] has it.
 	MetricsRead = "metrics:read"
@@ -81,7 +84,7 @@ var table = map[string]Grants{
 // permissions are all that the code checks.
 var permissions = []string{
 	RunsRead, RunsStart, RunsCancel, ThreadsWrite, OthersRead, OthersAct, Delegate, HandoffInitiate, HandoffCancel,
-	SupervisorNote, SupervisorHandoff, SupervisorPause, ContextRestore, AuditRead, MetricsRead,
+	SupervisorNote, SupervisorHandoff, SupervisorPause, ContextRestore, AuditRead, UsersExport, UsersErase, MetricsRead,
 }
 
 // Grants are permissions. nil is all that there are in a tenant; empty is none.

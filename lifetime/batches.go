@@ -71,7 +71,9 @@ func (p *pruning) batch(ctx context.Context, b named) error {
 			return unlessKept(err)
 		}
 	}
-	p.gone.Batches++
+	of := p.gone[b.tenant]
+	of.Batches++
+	p.gone[b.tenant] = of
 	return nil
 }
 

@@ -12,8 +12,9 @@ import (
 
 // Erased is what is gone.
 type Erased struct {
-	Threads int `json:"threads" doc:"Threads that are gone, with all that was said in them."`
-	Runs    int `json:"runs" doc:"Runs of these threads."`
+	Threads int
+	// Runs counts those of the threads.
+	Runs int
 }
 
 const (

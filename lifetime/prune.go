@@ -41,17 +41,14 @@ func Every(tenant events.TenantID, ages Ages) Rules {
 }
 
 // Pruned is what is gone, or would be.
-type Pruned struct {
-	Threads int `json:"threads"`
-	Runs    int `json:"runs"`
-	Batches int `json:"batches"`
-}
+type Pruned struct{ Threads, Runs, Batches int }
 
-// Prune removes what is old by the rules. What somebody holds stays, and so do batches that
-// can be continued, and their rows. It goes on from thread to thread, so that others append
-// meanwhile, and what it removed before an error is gone. dry removes nothing.
-func Prune(ctx context.Context, log events.Log, rules Rules, dry bool) (Pruned, error) {
-	p := &pruning{log: log, rules: rules, dry: dry}
+// Prune removes what is old by the rules, and gives what is gone of each tenant. What somebody
+// holds stays, and so do batches that can be continued, and their rows. It goes on from thread
+// to thread, so that others append meanwhile, and what it removed before an error is gone. dry
+// removes nothing.
+func Prune(ctx context.Context, log events.Log, rules Rules, dry bool) (map[events.TenantID]Pruned, error) {
+	p := &pruning{log: log, rules: rules, dry: dry, gone: map[events.TenantID]Pruned{}}
 	for _, step := range []func(context.Context) error{p.ended, p.saved, p.batches} {
 		if err := step(ctx); err != nil {
 			return p.gone, fmt.Errorf("prune: %w", err)
@@ -60,12 +57,22 @@ func Prune(ctx context.Context, log events.Log, rules Rules, dry bool) (Pruned, 
 	return p.gone, nil
 }
 
+// Sum adds up what is gone of all tenants.
+func Sum(gone map[events.TenantID]Pruned) (sum Pruned) {
+	for _, of := range gone {
+		sum.Threads += of.Threads
+		sum.Runs += of.Runs
+		sum.Batches += of.Batches
+	}
+	return sum
+}
+
 // pruning is one under way.
 type pruning struct {
 	log   events.Log
 	rules Rules
 	dry   bool
-	gone  Pruned
+	gone  map[events.TenantID]Pruned
 	// counted are the threads that would go, where dry is set.
 	counted sync.Map
 }
@@ -145,10 +152,12 @@ func (p *pruning) pages(
 			})
 		}
 		err = group.Wait()
-		for _, n := range removed {
+		for i, n := range removed {
 			if n > 0 {
-				p.gone.Threads++
-				p.gone.Runs += n
+				of := p.gone[runs[i].Tenant]
+				of.Threads++
+				of.Runs += n
+				p.gone[runs[i].Tenant] = of
 			}
 		}
 		if err != nil {

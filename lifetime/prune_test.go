@@ -87,9 +87,8 @@ func TestPruneByKind(t *testing.T) {
 			}
 			is, err := lifetime.Prune(t.Context(), log, c.rules, false)
 			require.NoError(t, err)
-			require.Equal(t, len(c.gone), is.Threads)
-			require.Equal(t, len(c.gone), is.Runs)
-			require.Equal(t, would.Threads, is.Threads)
+			require.Equal(t, lifetime.Pruned{Threads: len(c.gone), Runs: len(c.gone)}, lifetime.Sum(is))
+			require.Equal(t, would, is)
 			for name, key := range keys {
 				require.Equal(t, !slices.Contains(c.gone, name), exists(t, log, key), name)
 			}
@@ -107,11 +106,11 @@ func TestPruneBatches(t *testing.T) {
 	gone, err := lifetime.Prune(t.Context(), log, rules, false)
 	require.NoError(t, err)
 	require.Equal(t, would, gone)
-	require.Equal(t, lifetime.Pruned{Threads: 2, Runs: 2}, gone, "one of its rows is parked")
+	require.Equal(t, map[events.TenantID]lifetime.Pruned{"acme": {Threads: 2, Runs: 2}}, gone, "one of its rows is parked")
 	require.NoError(t, log.Erase(t.Context(), keys["parked row of batch 50"]))
 	gone, err = lifetime.Prune(t.Context(), log, rules, false)
 	require.NoError(t, err)
-	require.Equal(t, lifetime.Pruned{Batches: 1}, gone)
+	require.Equal(t, lifetime.Pruned{Batches: 1}, gone["acme"])
 	require.False(t, exists(t, log, keys["batch 50"]))
 	require.True(t, exists(t, log, keys["open batch 50"]))
 }

@@ -43,7 +43,7 @@ func newDoors(t *testing.T, config steer.Config, options sim.Options) *doors {
 	require.NoError(t, err)
 	server, runs := httptest.NewUnstartedServer(nil), steer.New(config)
 	served := web.Config{
-		Log: d.log, Kept: d.runner.Kept(), Runs: runs, Batches: &steer.Batches{Runner: d.runner},
+		Log: d.log, Kept: d.runner.Kept(), Runs: runs, Batches: &steer.Batches{Runner: d.runner}, Users: &steer.Users{Log: d.log},
 		Keeper: tokens, Address: server.Listener.Addr().String(),
 	}
 	d.server, err = web.New(served)

@@ -40,6 +40,14 @@ func describeStreams(doc *huma.OpenAPI) {
 		Responses: answers("application/octet-stream"),
 	})
 	doc.AddOperation(&huma.Operation{
+		OperationID: "export-user", Method: http.MethodGet, Path: "/api/v1/users/{user_id}/export",
+		Summary: "All that is of a user, as a ZIP archive: the logs of the threads that the user began, and their files",
+		Parameters: []*huma.Param{
+			{Name: "user_id", In: "path", Required: true, Schema: text},
+		},
+		Responses: answers("application/zip"),
+	})
+	doc.AddOperation(&huma.Operation{
 		OperationID: "stream-thread-events", Method: http.MethodGet, Path: "/api/v1/threads/{thread_id}/events",
 		Summary: "The events of a thread as they come, as server-sent events",
 		Parameters: []*huma.Param{

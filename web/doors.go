@@ -58,6 +58,9 @@ var doors = map[string]door{
 	"POST /api/v1/threads/{thread_id}/handoff":   {needs: access.ThreadsWrite, changes: true},
 	"DELETE /api/v1/threads/{thread_id}/handoff": {needs: access.ThreadsWrite, changes: true},
 
+	"GET /api/v1/users/{user_id}/export": {needs: access.UsersExport},
+	"DELETE /api/v1/users/{user_id}":     {needs: access.UsersErase},
+
 	"GET /api/v1/batches":                    {needs: access.RunsRead},
 	"GET /api/v1/batches/{batch_id}":         {needs: access.RunsRead},
 	"GET /api/v1/batches/{batch_id}/rows":    {needs: access.RunsRead},

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"time"
 
 	"github.com/convene-run/convene/access"
@@ -49,6 +50,22 @@ type Batches interface {
 	// write them: where this process was not given the files, it is a [*Refusal] that says
 	// how the batch is continued.
 	Continue(ctx context.Context, by access.Identity, batch events.BatchSummary, retry bool) error
+}
+
+// Users takes out and erases what is of one user, for callers who may. Errors that are the caller's fault are
+// [*Refusal]. Implementations are safe for concurrent use.
+type Users interface {
+	// Export writes a ZIP archive of the user's threads. It has written nothing where it gives
+	// a [*Refusal]; after any other error the archive is not whole.
+	Export(ctx context.Context, by access.Identity, user string, w io.Writer) error
+	// Erase takes the user's threads away, whatever becomes of ctx once it has begun.
+	Erase(ctx context.Context, by access.Identity, user string) (Erased, error)
+}
+
+// Erased is what is gone.
+type Erased struct {
+	Threads int `json:"threads" doc:"Threads that are gone, with all that was said in them."`
+	Runs    int `json:"runs" doc:"Runs of these threads."`
 }
 
 // Job is a run to start.

@@ -34,6 +34,8 @@ type Config struct {
 	Runs Runs
 	// Batches steers batches; nil for a server that only shows them.
 	Batches Batches
+	// Users exports and erases what is of one user; nil for a server that does neither.
+	Users Users
 	// Kept are the folds of the log's threads, those of the runner above all. Defaults to
 	// others.
 	Kept *thread.Kept
@@ -147,6 +149,7 @@ func (s *Server) routes() http.Handler {
 	s.registerAPI(mux)
 	registerPage(mux)
 	mux.HandleFunc("GET /api/v1/runs/{run_id}/export", s.serveExport)
+	mux.HandleFunc("GET /api/v1/users/{user_id}/export", s.serveUserExport)
 	mux.HandleFunc("GET /api/v1/runs/{run_id}/artifacts/{artifact_id}", s.serveArtifact)
 	mux.HandleFunc("/", s.unknown(mux.ServeMux))
 	return s.observe(mux.ServeMux, s.guard.protect(s, s.guard.checkPage, mux))

@@ -57,8 +57,10 @@ type driver struct {
 	models runner.Models
 	caller loop.Caller
 	log    events.Log
-	level  zerolog.Level
-	beats  chan runner.Signal
+	// wipe takes what was erased out of the store's files.
+	wipe  func(context.Context) error
+	level zerolog.Level
+	beats chan runner.Signal
 	// answer shows the answer while it is written; nil where stdout is no terminal.
 	answer *answerView
 	// companion is the dashboard beside the run, nil without one.
@@ -95,6 +97,10 @@ func (d *driver) open(ctx context.Context, open func(context.Context) (*sqlite.L
 		return err
 	}
 	d.log = log
+	d.wipe = func(ctx context.Context) error {
+		_, _, err := log.Compact(ctx)
+		return err
+	}
 	return nil
 }
 

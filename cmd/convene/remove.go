@@ -146,7 +146,7 @@ func (a *app) prune(ctx context.Context, before time.Time, dry bool) (err error)
 	if err != nil {
 		return err
 	}
-	return a.sayPruned(gone, dry)
+	return a.sayPruned(lifetime.Sum(gone), dry)
 }
 
 // sayPruned tells what a prune removed, or would.
@@ -155,6 +155,6 @@ func (a *app) sayPruned(gone lifetime.Pruned, dry bool) error {
 	if dry {
 		verb = "would be removed"
 	}
-	_, err := fmt.Fprintf(a.out, "%s and %s %s\n", termview.Plural(gone.Runs, "run"), batches(gone.Batches), verb)
+	_, err := fmt.Fprintf(a.out, "%s %s\n", whatPruned(gone), verb)
 	return err
 }

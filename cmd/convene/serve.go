@@ -34,6 +34,7 @@ type serveFlags struct {
 	maxRuns   int
 	open      bool
 	maxWait   maxWait
+	tenants   string
 }
 
 func newServeCommand(a *app) *cobra.Command {
@@ -65,6 +66,7 @@ continues them.`,
 	f.maxWait.register(flags, runner.DefaultMaxWait.String())
 	flags.IntVar(&f.maxRuns, "max-runs", steer.DefaultMaxRuns, "maximum number of runs in progress at once; further ones are refused with HTTP 429")
 	flags.BoolVar(&f.open, "open", false, "open the dashboard in a browser")
+	flags.StringVar(&f.tenants, "tenants", "", "file (YAML) with how long the data of each tenant is kept")
 	return c
 }
 
@@ -73,6 +75,10 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 		return usage(fmt.Errorf("--max-runs %d is not above 0", f.maxRuns))
 	}
 	keeper, err := a.keeper(f.tokenFile)
+	if err != nil {
+		return usage(err)
+	}
+	bounds, err := tenantsFile(f.tenants)
 	if err != nil {
 		return usage(err)
 	}
@@ -97,7 +103,7 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 		return usage(err)
 	}
 	dash, err := a.dashboard(web.Config{
-		Log: d.log, Kept: r.Kept(), Runs: steer.New(steered), Batches: &steer.Batches{Runner: r}, Address: f.address, Hosts: f.hosts, Keeper: keeper, Logger: a.requestLog(d.level),
+		Log: d.log, Kept: r.Kept(), Runs: steer.New(steered), Batches: &steer.Batches{Runner: r}, Users: &steer.Users{Log: d.log, Wipe: d.wipe}, Address: f.address, Hosts: f.hosts, Keeper: keeper, Logger: a.requestLog(d.level),
 		Metrics: hooks.Metrics(), Transitions: r.Transitions,
 	}, "--addr")
 	if err != nil {
@@ -107,6 +113,7 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 		a.say("webhooks are sent nothing: " + err.Error()) // as in a store that is only shown
 	}
 	defer hooks.Stop()
+	defer a.sweep(ctx, d.log, bounds)()
 	answered := a.takeUp(ctx, r, f.maxRuns)
 	interrupts := a.interrupts() // before anybody knows where to look
 	if err := dash.announce(f.open, ""); err != nil {

@@ -15,11 +15,11 @@ import (
 func newStoreCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "store",
-		Short: "Check, back up or compact the database file of the runs",
+		Short: "Check, back up, prune or compact the database file of the runs",
 		Args:  unknownCommand,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newStoreCheckCommand(a), newStoreBackupCommand(a), newStoreCompactCommand(a))
+	c.AddCommand(newStoreCheckCommand(a), newStoreBackupCommand(a), newStoreCompactCommand(a), newStorePruneCommand(a))
 	return c
 }
 

@@ -11,8 +11,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/convene-run/convene/access"
+	"github.com/convene-run/convene/audit"
 	"github.com/convene-run/convene/cmd/internal/termview"
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/events/sqlite"
 	"github.com/convene-run/convene/lifetime"
 )
 
@@ -76,6 +78,12 @@ func (a *app) exportUser(ctx context.Context, tenant events.TenantID, user, outp
 	})
 	if err != nil {
 		return a.ofNobody(err, tenant, user)
+	}
+	err = audit.Append(ctx, log, tenant, &events.Actor{Door: events.DoorCLI}, events.Audited{
+		Action: events.AuditExported, UserID: user, What: fmt.Sprintf("%d threads", len(manifest.Threads)),
+	})
+	if err != nil && !errors.Is(err, sqlite.ErrReadOnly) {
+		return err
 	}
 	_, err = fmt.Fprintf(a.err, "wrote %s: %s and %s of %s\n", termview.Line(output), termview.Plural(len(manifest.Threads), "thread"),
 		termview.Plural(len(manifest.Files), "file"), userOf(tenant, user))
@@ -144,8 +152,11 @@ func (a *app) eraseUser(ctx context.Context, tenant events.TenantID, user string
 	case err != nil && erased.Threads == 0:
 		return a.ofNobody(err, tenant, user)
 	}
+	recorded := audit.Append(ctx, log, tenant, &events.Actor{Door: events.DoorCLI}, events.Audited{
+		Action: events.AuditErased, UserID: user, What: fmt.Sprintf("%d threads, %d runs", erased.Threads, erased.Runs),
+	})
 	_, _, wiping := log.Compact(ctx)
-	if err = errors.Join(err, wiping); err != nil {
+	if err = errors.Join(err, recorded, wiping); err != nil {
 		return fmt.Errorf("%s of %s gone, but: %w", termview.Plural(erased.Threads, "thread"), userOf(tenant, user), err)
 	}
 	_, err = fmt.Fprintf(a.out, "%s: %s with %s erased\n", userOf(tenant, user), termview.Plural(erased.Threads, "thread"), termview.Plural(erased.Runs, "run"))
