@@ -76,7 +76,7 @@ type biller struct {
 }
 
 func newBiller() *biller {
-	return &biller{simulated: sim.NewServer(sim.Options{EarlyDispatch: true}), requests: map[string]int64{}, failed: map[string]int{}, seen: map[string]int{}}
+	return &biller{simulated: sim.NewServer(sim.Options{EarlyDispatch: true, Bench: true}), requests: map[string]int64{}, failed: map[string]int{}, seen: map[string]int{}}
 }
 
 func (b *biller) usd() float64 {
@@ -164,7 +164,7 @@ func (m metered) responses(reply string, fails bool) string {
 	return reply[:strings.LastIndex(reply, `"usage":`)] + usage
 }
 
-var usageObject = regexp.MustCompile(`"usage":\{[^{}]*\}`)
+var usageObject = regexp.MustCompile(`"usage":\{(?:[^{}]|\{[^{}]*\})*\}`)
 
 // messages puts the usage into a reply of the Messages API, or ends it behind its first
 // event, which has it already.

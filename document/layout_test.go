@@ -86,8 +86,8 @@ func TestLayoutTravelsAsJSON(t *testing.T) {
 func TestParams(t *testing.T) {
 	first, last := 0, 60
 	assert.Equal(t, []document.Param{
-		{Name: "day", Type: "integer", Description: "Day of the trip, from 1. 0 is for what concerns the whole trip.", Min: &first, Max: &last, Required: true},
-		{Name: "time_slot", Type: "string", Description: "Time of the day. general is for what concerns the whole day.",
+		{Name: "day", Type: "integer", Description: "Day of the trip, from 1; 0 for the whole trip.", Min: &first, Max: &last, Required: true},
+		{Name: "time_slot", Type: "string", Description: "general is for the whole day.",
 			Enum: []string{"general", "morning", "afternoon", "evening", "night"}, Required: true},
 	}, document.Travel().Params())
 	assert.Equal(t, []document.Param{
@@ -97,8 +97,8 @@ func TestParams(t *testing.T) {
 			Description: "Part of the section. Leave it out for a section that is not listed.\nfindings: summary, detail, Open_questions\nrisks: all"},
 	}, report(t).Params())
 	assert.Equal(t, []document.Param{
-		{Name: "section", Type: "string", Required: true, Description: "Section of the document: a short name that says what it is about."},
-		{Name: "slot", Type: "string", Description: `Part of the section, a short name. Defaults to "main".`},
+		{Name: "section", Type: "string", Required: true, Description: "A short name that says what it is about."},
+		{Name: "slot", Type: "string", Description: `Part of the section. Defaults to "main".`},
 	}, document.Free().Params())
 
 	plain, err := document.Sections([]document.Section{{ID: "a"}, {ID: "b"}})

@@ -30,19 +30,19 @@ func (l Layout) Params() []Param {
 		return []Param{
 			{
 				Name: "day", Type: "integer", Min: &first, Max: &last, Required: true,
-				Description: "Day of the trip, from 1. 0 is for what concerns the whole trip.",
+				Description: "Day of the trip, from 1; 0 for the whole trip.",
 			},
 			{
 				Name: "time_slot", Type: "string", Enum: l.slots(""), Required: true,
-				Description: "Time of the day. general is for what concerns the whole day.",
+				Description: "general is for the whole day.",
 			},
 		}
 	case KindSections:
 		return l.sectionParams()
 	}
 	return []Param{
-		{Name: "section", Type: "string", Required: true, Description: "Section of the document: a short name that says what it is about."},
-		{Name: "slot", Type: "string", Description: fmt.Sprintf("Part of the section, a short name. Defaults to %q.", DefaultSlot)},
+		{Name: "section", Type: "string", Required: true, Description: "A short name that says what it is about."},
+		{Name: "slot", Type: "string", Description: fmt.Sprintf("Part of the section. Defaults to %q.", DefaultSlot)},
 	}
 }
 

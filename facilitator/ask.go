@@ -113,10 +113,10 @@ func (d *Delegation) check(t *team.Team, by events.AgentID) error {
 
 // askArgs are the arguments of the tool: a [Delegation] as the model is told of it.
 type askArgs struct {
-	Question       string           `json:"question" jsonschema:"The question, complete in itself."`
-	Specialists    []events.AgentID `json:"specialists,omitempty" jsonschema:"Whom to ask. Leave it out for all."`
-	Strategy       Strategy         `json:"strategy,omitempty" jsonschema:"parallel (default) asks all at once; sequential lets each read the answers before its own; first_success takes the first answer."`
-	TimeoutSeconds int              `json:"timeout_seconds,omitempty" jsonschema:"Seconds that each may take. Defaults to 120."`
+	Question       string           `json:"question" jsonschema:"Complete in itself."`
+	Specialists    []events.AgentID `json:"specialists,omitempty" jsonschema:"Defaults to all."`
+	Strategy       Strategy         `json:"strategy,omitempty" jsonschema:"Defaults to all at once. sequential: each reads the answers before its own. first_success: the first answer wins."`
+	TimeoutSeconds int              `json:"timeout_seconds,omitempty" jsonschema:"For each. Defaults to 120."`
 }
 
 // askable are those whom an agent may ask.
@@ -138,12 +138,10 @@ func Asking(t *team.Team, desk *handoff.Desk, by events.AgentID) []agent.Tool {
 func askTool(t *team.Team, desk *handoff.Desk, o team.Orchestration, askable []events.AgentID) agent.Tool {
 	return agent.Tool{
 		Tool: llm.Tool{
-			Name: AskTool,
-			Description: "Puts one question to several specialists and gives the answer of each. They have no tasks and write nothing: " +
-				"use it for opinions and short facts, not for work.",
+			Name:        AskTool,
+			Description: "Asks several specialists one question, without tasks and without writing: for opinions and short facts, not for work.",
 			Parameters: agent.Schema[askArgs](func(schema *jsonschema.Schema) {
-				who := schema.Properties["specialists"].Items
-				who.Description, who.Enum = "A specialist.", loop.Enum(askable)
+				schema.Properties["specialists"].Items.Enum = loop.Enum(askable)
 				schema.Properties["strategy"].Enum = loop.Enum(o.Strategies())
 			}),
 		},

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/jsonschema-go/jsonschema"
-
 	"github.com/convene-run/convene/access"
 	"github.com/convene-run/convene/agent"
 	"github.com/convene-run/convene/events"
@@ -23,17 +21,15 @@ const fruitless = 2
 
 type dispatchArgs struct {
 	TaskIDs []events.TaskID `json:"task_ids"`
-	Message string          `json:"message" jsonschema:"A short instruction. The texts of the tasks are known to the specialist."`
+	Message string          `json:"message"`
 }
 
 func (t tools) dispatch(s team.Specialist) agent.Tool {
 	return agent.Tool{
 		Tool: llm.Tool{
 			Name:        loop.DispatchTool(s.ID),
-			Description: "Has the specialist " + string(s.ID) + " work on tasks and waits for its summary. " + s.Description,
-			Parameters: agent.Schema[dispatchArgs](func(schema *jsonschema.Schema) {
-				schema.Properties["task_ids"].Description = "Ids of tasks that are assigned to " + string(s.ID) + "."
-			}),
+			Description: "Does the tasks assigned to it. " + s.Description,
+			Parameters:  agent.Schema[dispatchArgs](),
 		},
 		Handler: loop.Dispatch(func(tx *thread.Tx, in agent.Invocation) (events.DispatchID, string) {
 			return t.open(tx, in, s)

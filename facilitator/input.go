@@ -26,8 +26,8 @@ const (
 )
 
 type askUserArgs struct {
-	Question string   `json:"question" jsonschema:"The question, complete in itself: the user has not seen your work."`
-	Choices  []string `json:"choices,omitempty" jsonschema:"Answers to choose from, if there are a few likely ones. The user may answer something else."`
+	Question string   `json:"question" jsonschema:"Complete in itself: the user has not seen your work."`
+	Choices  []string `json:"choices,omitempty" jsonschema:"A few likely answers. The user may give another."`
 }
 
 // check says what is wrong with the question.
@@ -52,8 +52,8 @@ func (t tools) askUser() agent.Tool {
 	return agent.Tool{
 		Tool: llm.Tool{
 			Name: AskUserTool,
-			Description: "Asks the user a question and waits for the answer, which may take days. Use it only where you cannot go on without it; " +
-				"otherwise make a sensible assumption, and name it in your answer.",
+			Description: "Asks the user and waits, perhaps for days. Only where you cannot go on without: " +
+				"otherwise assume what is sensible, and name it in your answer.",
 			Parameters: agent.Schema[askUserArgs](func(schema *jsonschema.Schema) {
 				schema.Properties["question"].MaxLength = new(maxQuestionChars)
 				schema.Properties["choices"].MaxItems = new(maxChoices)

@@ -35,9 +35,9 @@ func System(t *team.Team) (string, error) {
 func SoloSystem(t *team.Team) (string, error) { return render(solo, t) }
 
 // evidenceText is said where the team requires evidence.
-const evidenceText = "\n\nThis team requires evidence. read_document marks as unsupported the entries for which no source was found. " +
-	"Keep them apart when you merge: refer to them with {{entry:ID}} rather than rewriting them. " +
-	"In your answer write \"unsupported\" beside each statement that rests on such an entry, or on none.\n"
+const evidenceText = "\n\nThis team requires evidence. read_document marks entries for which no source was found as unsupported. " +
+	"Keep them apart when you merge, with {{entry:ID}} rather than rewritten. " +
+	"In your answer write \"unsupported\" beside each statement that rests on one of them, or on no entry.\n"
 
 func render(text *template.Template, t *team.Team) (string, error) {
 	var b strings.Builder

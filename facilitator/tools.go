@@ -48,20 +48,20 @@ func Tools(t *team.Team, desk *handoff.Desk) (list []agent.Tool) {
 }
 
 type createArgs struct {
-	Tasks []draft `json:"tasks" jsonschema:"The tasks, in the order in which they should be worked on."`
+	Tasks []draft `json:"tasks" jsonschema:"In the order of work."`
 }
 
 // draft is a [board.Draft] as the model is told of it.
 type draft struct {
 	Text       string          `json:"text" jsonschema:"What is to be done, complete in itself."`
-	AssignedTo events.AgentID  `json:"assigned_to" jsonschema:"The specialist who does it."`
-	Replaces   []events.TaskID `json:"replaces,omitempty" jsonschema:"Ids of declined tasks that this one stands in for: they no longer count as missing."`
+	AssignedTo events.AgentID  `json:"assigned_to"`
+	Replaces   []events.TaskID `json:"replaces,omitempty" jsonschema:"Declined tasks that it stands in for: they no longer count as missing."`
 }
 
 func (t tools) createTasks() agent.Tool {
 	return loop.PureFunc(llm.Tool{
 		Name:        "create_tasks",
-		Description: "Adds tasks to the plan, all of them or none. The result gives their ids.",
+		Description: "Adds tasks to the plan, all or none, and gives their ids.",
 		Parameters: agent.Schema[createArgs](func(schema *jsonschema.Schema) {
 			schema.Properties["tasks"].Items.Properties["assigned_to"].Enum = loop.Enum(t.specialists())
 		}),
@@ -134,7 +134,7 @@ func (t tools) recordTaskLimit(tx *thread.Tx, in agent.Invocation, drafts []boar
 func (t tools) planStatus() agent.Tool {
 	return loop.PureFunc(llm.Tool{
 		Name:        "get_plan_status",
-		Description: "Shows all tasks of the plan and which are done.",
+		Description: "Shows all tasks and which are done.",
 	}, func(tx *thread.Tx, _ agent.Invocation, _ struct{}) agent.Result {
 		return agent.Result{Text: tx.Run.Board.RenderTasks(nil)}
 	})
@@ -142,15 +142,14 @@ func (t tools) planStatus() agent.Tool {
 
 // mergeArgs are the arguments of consolidate_section other than the place.
 type mergeArgs struct {
-	Content string `json:"content" jsonschema:"The text to put there instead. {{entry:12}} stands for the whole text of entry 12."`
+	Content string `json:"content" jsonschema:"{{entry:12}} stands for the whole text of entry 12: do not repeat texts that can stay."`
 }
 
 func (t tools) consolidate() agent.Tool {
 	return loop.PureFunc(llm.Tool{
-		Name: "consolidate_section",
-		Description: "Replaces the entries of a place of the document, as far as you have read them, by one that merges them. " +
-			"Refer to entries that can stay as they are with {{entry:ID}} instead of repeating their text.",
-		Parameters: agent.Schema[mergeArgs](loop.Place(t.team.Document, false)),
+		Name:        "consolidate_section",
+		Description: "Replaces the entries of a place, as far as you have read them, by one that merges them.",
+		Parameters:  agent.Schema[mergeArgs](loop.Place(t.team.Document, false)),
 	}, t.merge)
 }
 
@@ -178,7 +177,7 @@ func (t tools) merge(tx *thread.Tx, in agent.Invocation, args mergeArgs) agent.R
 func (t tools) readClean() agent.Tool {
 	return loop.PureFunc(llm.Tool{
 		Name:        "read_document_clean",
-		Description: "Shows the document as the user will see it, without authors and ids.",
+		Description: "Shows the document as the user gets it, without authors and ids.",
 	}, func(tx *thread.Tx, _ agent.Invocation, _ struct{}) agent.Result {
 		text := tx.Run.Document.RenderClean()
 		if text == "" {

@@ -111,6 +111,25 @@ func TestUnwrittenTasksStayOpen(t *testing.T) {
 	}
 }
 
+// Proves R4: a task whose entry is refused is not completed behind it in the same turn: the
+// specialist has not read yet that nothing was written.
+func TestTaskIsNotCompletedBehindARefusedEntry(t *testing.T) {
+	entry := func(task int, content string) events.ToolCall {
+		return llmtest.Call("write_section", args{"section": "a", "content": content, "task_id": task})
+	}
+	p := play(t, llmtest.Script(t,
+		llmtest.Agent(boss, llmtest.Calls("", create("alpha", "alpha")), llmtest.Calls("", dispatch("alpha", 1, 2)), llmtest.Says("Done")),
+		llmtest.Agent(alpha, llmtest.Calls("", entry(1, "A"), entry(1, ""), entry(2, "B"), complete(1), complete(2)),
+			llmtest.Calls("", entry(1, "A, continued"), complete(1)), llmtest.Says("Did both"))), pair())
+	p.completed(t)
+	results := p.results("complete_task")
+	require.Len(t, results, 3)
+	require.Equal(t, "Error: task 1 stays open: an entry for it was refused in this turn. Write it first", results[0])
+	require.Contains(t, results[1], "Task 2 is done")
+	require.Contains(t, results[2], "Task 1 is done")
+	require.Empty(t, p.warnings())
+}
+
 // A specialist that was told of its unwritten tasks is not told again after a resume.
 func TestUnwrittenTasksAreToldOnceAcrossProcesses(t *testing.T) {
 	log := events.NewMemory()

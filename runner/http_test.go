@@ -139,7 +139,7 @@ func missing(run *thread.Run) (problems []string) {
 // so that a year later it can still be told what the time was spent on.
 func TestFailedAttemptsAreRecorded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		faults, err := sim.ParseFaults("503=8%,429=4%,cut=8%,retry-after=50ms")
+		faults, err := sim.ParseFaults("503=15%,429=15%,cut=15%,retry-after=50ms")
 		require.NoError(t, err)
 		served, log := sim.NewServer(sim.Options{Seed: 19, FirstToken: 5 * time.Millisecond, Faults: faults}), events.NewMemory()
 		r, err := runner.New(runner.Config{Log: log, Models: endpointModels{inMemory(t, served, llm.LimiterConfig{})}})

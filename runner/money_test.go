@@ -73,7 +73,7 @@ func lostOf(p played) (sum *events.Spent, attempts int) {
 func TestBrokenStreamsAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := events.NewMemory()
-		r, served := paid(t, log, "cut=25%", &llm.Caller{})
+		r, served := paid(t, log, "cut=40%", &llm.Caller{})
 		run, err := r.Start(t.Context(), runner.Job{Request: "Plan three days in Kyoto for two", Team: builtin(t, "trip")})
 		require.NoError(t, err)
 		p := ended(t, log, run)

@@ -28,16 +28,16 @@ func CitingTools(t *team.Team) []agent.Tool {
 // citedArgs are the arguments of write_section where it takes sources.
 type citedArgs struct {
 	writeArgs
-	Sources []sourceArgs `json:"sources,omitempty" jsonschema:"The passages that the content rests on. Each is looked up in what your tools returned to you."`
+	Sources []sourceArgs `json:"sources,omitempty" jsonschema:"Passages that the content rests on. Each is looked up in what your tools returned."`
 }
 
 // sourceArgs is an [evidence.Claim] as the model is told of it.
 type sourceArgs struct {
-	URL      string `json:"url,omitempty" jsonschema:"Address of the page that the passage is from."`
-	File     string `json:"file,omitempty" jsonschema:"File that the passage is from, as the tool names it."`
-	Artifact string `json:"artifact,omitempty" jsonschema:"Artifact that the passage is from: its id."`
-	Tool     string `json:"tool,omitempty" jsonschema:"Name of the tool whose result the passage is from, where that has no url, file or artifact."`
-	Quote    string `json:"quote" jsonschema:"The passage, word for word and without gaps: the sentence or the line that says it."`
+	URL      string `json:"url,omitempty" jsonschema:"Address of its page."`
+	File     string `json:"file,omitempty" jsonschema:"Its file, as the tool names it."`
+	Artifact string `json:"artifact,omitempty" jsonschema:"Id of its artifact."`
+	Tool     string `json:"tool,omitempty" jsonschema:"The tool that returned it, where there is no url, file or artifact."`
+	Quote    string `json:"quote" jsonschema:"The passage, word for word, without gaps: the sentence or line that says it."`
 }
 
 func (t tools) writeCited() agent.Tool {

@@ -25,14 +25,14 @@ const HandoffTool = "handoff_conversation"
 type handoffArgs struct {
 	Target            events.AgentID `json:"target" jsonschema:"Who takes over."`
 	Reason            string         `json:"reason" jsonschema:"Why it takes over, in a sentence."`
-	Summary           string         `json:"summary" jsonschema:"What the target needs to know: what the user wants, and what was said and found so far. It reads this in place of the conversation."`
-	NextPhase         events.Phase   `json:"next_phase,omitempty" jsonschema:"Phase of the conversation that begins. Leave it out for that of the target."`
-	ChannelEscalation events.Channel `json:"channel_escalation,omitempty" jsonschema:"How a person is to be reached, for the target human. Defaults to same."`
+	Summary           string         `json:"summary" jsonschema:"What the user wants, what was said and found so far: it reads this in place of the conversation."`
+	NextPhase         events.Phase   `json:"next_phase,omitempty" jsonschema:"Phase that begins. Defaults to that of the target."`
+	ChannelEscalation events.Channel `json:"channel_escalation,omitempty" jsonschema:"How to reach a person, for the target human. Defaults to same."`
 	Resume            string         `json:"resume,omitempty" jsonschema:"Id of a saved session to continue, such as h1; new to begin anew where one is saved."`
-	RecentMessages    int            `json:"recent_message_count,omitempty" jsonschema:"How many of the newest messages the target reads beside the summary."`
-	ReturnExpected    *bool          `json:"return_expected,omitempty" jsonschema:"Whether the target gives the conversation back when it is done. Defaults to true."`
-	PreserveState     *bool          `json:"preserve_state,omitempty" jsonschema:"Whether what the target gathers is kept when the user leaves it. Defaults to true."`
-	Metadata          map[string]any `json:"handoff_metadata,omitempty" jsonschema:"Further facts for the target, such as ids, as an object."`
+	RecentMessages    int            `json:"recent_message_count,omitempty" jsonschema:"Newest messages that it reads beside the summary."`
+	ReturnExpected    *bool          `json:"return_expected,omitempty" jsonschema:"Whether it gives the conversation back when done. Defaults to true."`
+	PreserveState     *bool          `json:"preserve_state,omitempty" jsonschema:"Whether what it gathers is kept when the user leaves it. Defaults to true."`
+	Metadata          map[string]any `json:"handoff_metadata,omitempty" jsonschema:"Further facts, such as ids."`
 }
 
 // resumeNew is the resume of a handoff that begins anew although a session is saved.

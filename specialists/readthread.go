@@ -26,8 +26,8 @@ const (
 )
 
 type readThreadArgs struct {
-	Count  int `json:"count,omitempty" jsonschema:"How many messages to show. Defaults to 20."`
-	Before int `json:"before,omitempty" jsonschema:"Show those before the message with this number. Leave it out for the newest."`
+	Count  int `json:"count,omitempty" jsonschema:"Defaults to 20."`
+	Before int `json:"before,omitempty" jsonschema:"Number of a message: shows those before it. Defaults to the newest."`
 }
 
 // ReadThread is the tool that shows what the user and the agents said in the thread, in this
@@ -39,8 +39,8 @@ type readThreadArgs struct {
 func ReadThread(t *team.Team, desk *handoff.Desk) agent.Tool {
 	return loop.PureFunc(llm.Tool{
 		Name: "read_thread",
-		Description: "Shows what the user and the agents who talked with them said, the newest messages of the conversation, each with its number. " +
-			"Where a message has several lines, each is shown behind \"> \", which is not part of it.",
+		Description: "Shows what the user and the agents who talk with them said, each message with its number. " +
+			"One of several lines is shown behind \"> \", which is not part of it.",
 		Parameters: agent.Schema[readThreadArgs](func(schema *jsonschema.Schema) {
 			count, before := schema.Properties["count"], schema.Properties["before"]
 			count.Minimum, count.Maximum, before.Minimum = new(1.0), new(float64(maxMessages)), new(1.0)

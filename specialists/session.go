@@ -66,7 +66,7 @@ func returnControl(desk *handoff.Desk) agent.Tool {
 	return agent.Tool{
 		Tool: llm.Tool{
 			Name:        "return_control",
-			Description: "Gives the conversation back to the facilitator, who answers the user next. Call it once, when you are done or cannot go on.",
+			Description: "Gives the conversation back to the facilitator, who answers the user next. Once, when you are done or cannot go on.",
 			Parameters: agent.Schema[returnArgs](func(schema *jsonschema.Schema) {
 				schema.Properties["completion_status"].Enum = []any{events.CompletionCompleted, events.CompletionCancelled, events.CompletionError}
 				schema.Properties["result_summary"].MaxLength = new(conversation.MaxSummaryChars)
@@ -93,7 +93,7 @@ func returnControl(desk *handoff.Desk) agent.Tool {
 
 type stateArgs struct {
 	State    string         `json:"state" jsonschema:"The step that begins."`
-	Metadata map[string]any `json:"metadata,omitempty" jsonschema:"All that you have gathered so far. Leave it out if nothing is new."`
+	Metadata map[string]any `json:"metadata,omitempty" jsonschema:"All gathered so far. Leave it out if nothing is new."`
 }
 
 func setWorkflowState(states []string) agent.Tool {

@@ -1,6 +1,10 @@
 package specialists
 
 import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
 	"github.com/convene-run/convene/agent"
 	"github.com/convene-run/convene/document"
 	"github.com/convene-run/convene/events"
@@ -13,28 +17,31 @@ import (
 type tools struct{ team *team.Team }
 
 type readTasksArgs struct {
-	TaskIDs []events.TaskID `json:"task_ids,omitempty" jsonschema:"Tasks to show. Leave it out for all."`
+	TaskIDs []events.TaskID `json:"task_ids,omitempty" jsonschema:"Defaults to all."`
 }
 
 func (t tools) readTasks() agent.Tool {
 	return loop.PureFunc(llm.Tool{
 		Name:        "read_tasks",
-		Description: "Shows tasks of the plan: those you name, or the whole plan.",
+		Description: "Shows tasks of the plan.",
 	}, func(tx *thread.Tx, _ agent.Invocation, args readTasksArgs) agent.Result {
 		return agent.Result{Text: tx.Run.Board.RenderTasks(args.TaskIDs)}
 	})
 }
 
 type completeTaskArgs struct {
-	TaskID events.TaskID `json:"task_id" jsonschema:"The task that is done."`
+	TaskID events.TaskID `json:"task_id"`
 }
 
 func (t tools) completeTask() agent.Tool {
 	return loop.PureFunc(llm.Tool{
 		Name:        "complete_task",
-		Description: "Marks one of your tasks as done. Call it once the task's result is written.",
+		Description: "Marks your task as done, once its result is written.",
 	}, func(tx *thread.Tx, in agent.Invocation, args completeTaskArgs) agent.Result {
 		updated, warning, result, err := tx.Run.Board.Complete(in.Agent, assigned(tx.Run, in.Dispatch), args.TaskID)
+		if err == nil && updated != nil && refusedInTurn(tx, in, updated.ID) {
+			err = fmt.Errorf("task %d stays open: an entry for it was refused in this turn. Write it first", updated.ID)
+		}
 		if err != nil {
 			return agent.Refuse(err)
 		}
@@ -48,15 +55,39 @@ func (t tools) completeTask() agent.Tool {
 	})
 }
 
+// refusedInTurn reports whether an entry for the task was refused in the turn of the call,
+// before it: what the model takes for written is not, and it has not read that yet.
+func refusedInTurn(tx *thread.Tx, in agent.Invocation, task events.TaskID) bool {
+	turn := tx.Run.Conversation(thread.ActorOf(in.Dispatch)).Turn()
+	if turn == nil || turn.ID != in.Ref.ModelCall {
+		return false
+	}
+	return slices.ContainsFunc(turn.Calls, func(call thread.Call) bool {
+		if call.Name != writeTool || !call.Refused || call.Index >= in.Ref.Index || wroteTheSame(turn, call) {
+			return false
+		}
+		var args writeArgs
+		_ = json.Unmarshal([]byte(call.Arguments), &args) // without a task it was for any
+		return args.TaskID == task || !slices.Contains(assigned(tx.Run, in.Dispatch), args.TaskID)
+	})
+}
+
+// wroteTheSame reports whether a refused call repeats one of its turn that was not.
+func wroteTheSame(turn *thread.Turn, refused thread.Call) bool {
+	return slices.ContainsFunc(turn.Calls, func(call thread.Call) bool {
+		return call.Name == refused.Name && call.Done && !call.Refused && call.Arguments == refused.Arguments
+	})
+}
+
 type declineTaskArgs struct {
-	TaskID events.TaskID `json:"task_id" jsonschema:"The task that cannot be done."`
-	Reason string        `json:"reason" jsonschema:"What keeps it from being done, in a sentence."`
+	TaskID events.TaskID `json:"task_id"`
+	Reason string        `json:"reason" jsonschema:"What prevents it, in a sentence."`
 }
 
 func (t tools) declineTask() agent.Tool {
 	return loop.PureFunc(llm.Tool{
 		Name:        "decline_task",
-		Description: "Says that one of your tasks cannot be done, and why. It stays open, and the facilitator is told the reason.",
+		Description: "Says that your task cannot be done. It stays open; the facilitator is told why.",
 	}, func(tx *thread.Tx, in agent.Invocation, args declineTaskArgs) agent.Result {
 		updated, result, err := tx.Run.Board.Decline(assigned(tx.Run, in.Dispatch), args.TaskID, args.Reason)
 		if err != nil {
@@ -81,10 +112,9 @@ func (t tools) readDocument() agent.Tool { return ReadDocument(t.team) }
 // The facilitator has it too.
 func ReadDocument(t *team.Team) agent.Tool {
 	return loop.PureFunc(llm.Tool{
-		Name: "read_document",
-		Description: "Shows what stands in the document, each entry with its author and id. Every line of an entry is shown behind \"> \", " +
-			"which is not part of it. Name a part of the document to read that alone.",
-		Parameters: agent.Schema[struct{}](loop.Place(t.Document, true)),
+		Name:        "read_document",
+		Description: "Shows the document, each entry with author and id, its lines behind \"> \". Name a place to read that alone.",
+		Parameters:  agent.Schema[struct{}](loop.Place(t.Document, true)),
 	}, func(tx *thread.Tx, _ agent.Invocation, place map[string]any) agent.Result {
 		filter, err := t.Document.Filter(place)
 		if err != nil {
@@ -95,16 +125,18 @@ func ReadDocument(t *team.Team) agent.Tool {
 	})
 }
 
+const writeTool = "write_section"
+
 // writeArgs are the arguments of write_section other than the place.
 type writeArgs struct {
-	Content string        `json:"content" jsonschema:"What the reader of the document reads, in Markdown."`
-	TaskID  events.TaskID `json:"task_id,omitempty" jsonschema:"The task of yours that this answers. Name it where you have several."`
+	Content string        `json:"content"`
+	TaskID  events.TaskID `json:"task_id,omitempty" jsonschema:"Your task that it answers. Name it where you have several."`
 }
 
 func (t tools) writeSection() agent.Tool {
 	return loop.PureFunc(llm.Tool{
-		Name:        "write_section",
-		Description: "Appends an entry to a place of the document. What stands there already stays.",
+		Name:        writeTool,
+		Description: "Appends an entry to the document. What stands there stays.",
 		Parameters:  agent.Schema[writeArgs](loop.Place(t.team.Document, false)),
 	}, func(tx *thread.Tx, in agent.Invocation, args writeArgs) agent.Result {
 		updated, err := t.entry(tx, in, args)

@@ -35,10 +35,10 @@ func TestBudgetsUnderFaults(t *testing.T) {
 		amount float64
 		rows   int
 	}{
-		{"cut=10%", []string{"--max-tokens", "30000"}, 30_000, 0},
-		{"cut=20%", []string{"--max-tokens", "30000"}, 30_000, 0},
-		{"cut=40%", []string{"--max-tokens", "40000"}, 40_000, 0},
-		{"503=10%,429=10%,cut=30%,retry-after=10ms", []string{"--max-tokens", "40000"}, 40_000, 0},
+		{"cut=10%", []string{"--max-tokens", "16000"}, 16_000, 0},
+		{"cut=20%", []string{"--max-tokens", "16000"}, 16_000, 0},
+		{"cut=40%", []string{"--max-tokens", "20000"}, 20_000, 0},
+		{"503=10%,429=10%,cut=30%,retry-after=10ms", []string{"--max-tokens", "20000"}, 20_000, 0},
 		{"cut=40%", []string{"--max-cost", "0.06"}, 0.06, 0},
 		{"502=20%,cut=20%", []string{"--max-cost", "0.05"}, 0.05, 0},
 		{"cut=20%", []string{"--max-tokens", "90000"}, 90_000, 12},

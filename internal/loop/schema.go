@@ -26,11 +26,15 @@ func PureFunc[In any](tool llm.Tool, decide func(tx *thread.Tx, in agent.Invocat
 }
 
 // Place puts the arguments that address the document before the others. A reading tool
-// requires none of them.
+// requires none of them and gives no more than their types: the writing tool that its agent
+// has beside it says the rest.
 func Place(layout document.Layout, reading bool) func(*jsonschema.Schema) {
 	return func(tool *jsonschema.Schema) {
 		var order, required []string
 		for _, p := range layout.Params() {
+			if reading {
+				p = document.Param{Name: p.Name, Type: p.Type}
+			}
 			tool.Properties[p.Name] = placeSchema(p)
 			order = append(order, p.Name)
 			if p.Required && !reading {

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"sort"
 	"strings"
 )
@@ -62,7 +63,7 @@ func (p *part) facilitate() {
 		return
 	}
 	if p.consolidate(dispatched) {
-		if p.options.Bench {
+		if p.offered(toolReadClean) {
 			p.call(toolReadClean, p.requiredArguments(toolReadClean))
 		}
 		return
@@ -74,17 +75,25 @@ func (p *part) facilitate() {
 	p.answer()
 }
 
-// checkAll asks for the state of the plan; in the bench profile for all that it
-// wants to know at once, to make do with four turns.
+// checkAll asks for the state of the plan, and for the document where the dispatches went
+// well; in the bench profile for all that it wants to know at once, to make do with four
+// turns.
 func (p *part) checkAll(dispatched int) {
 	p.call(toolPlanStatus, p.requiredArguments(toolPlanStatus))
-	if !p.options.Bench {
-		return
+	if p.offered(toolReadDocument) && (p.options.Bench || p.wentWell(dispatched)) {
+		p.call(toolReadDocument, p.requiredArguments(toolReadDocument))
 	}
-	p.call(toolReadDocument, p.requiredArguments(toolReadDocument))
-	if dispatched > 1 {
+	if p.options.Bench && dispatched > 1 {
 		p.call(toolReadClean, p.requiredArguments(toolReadClean))
 	}
+}
+
+// wentWell reports whether all dispatches of a turn ended well, with nothing left open.
+func (p *part) wentWell(turn int) bool {
+	return !slices.ContainsFunc(p.exchanges, func(e exchange) bool {
+		return e.turn == turn && strings.HasPrefix(e.name, dispatchPrefix) &&
+			(!e.fine() || failed.MatchString(e.result) || leftOpen.MatchString(e.result))
+	})
 }
 
 // needs reports whether a tool is still to be called after a turn: it is offered,

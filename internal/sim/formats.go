@@ -27,7 +27,9 @@ var (
 	ownSlots = regexp.MustCompile(`(?m)^(\w[\w-]*):[ \t]*(.+)$`)
 	// assignedIDs is how a specialist is told its tasks: `Your tasks: 1, 2`.
 	assignedIDs = regexp.MustCompile(`(?i)tasks?(?:\s+ids?)?\W{0,6}((?:#?\d+\b(?:\s*(?:,|and|&)\s*)*)+)`)
-	number      = regexp.MustCompile(`\d+`)
+	// sentAgain is in the message to a specialist that was sent for its tasks before.
+	sentAgain = regexp.MustCompile(`\bAttempt \d+:`)
+	number    = regexp.MustCompile(`\d+`)
 	// briefed is a task in the message that assigns it: `- 3: Shortlist restaurants`, or
 	// quoted below where it has several lines.
 	briefed = regexp.MustCompile(`(?m)^- (\d+):(?: |\n> )(.+)$`)
@@ -37,6 +39,8 @@ var (
 	refusal = regexp.MustCompile(`(?i)^\W*(error|refused|rejected|invalid|unknown|cannot|can't|could not|failed|not allowed|no such|limit|denied|nothing was|timed? ?out|there is no|task \d+ is not yours|section \S+ has no|\w+ (?:"[^"\n]*" )?(?:is missing|does not exist|must be))\b`)
 	// failed is the result of a specialist that did not end well.
 	failed = regexp.MustCompile(`(?i)^\W*(?:\w+[\s:]+){0,4}(failed|timed out|unavailable|cancelled|did not (?:finish|answer))\b`)
+	// leftOpen is the result of a specialist that did not do all its tasks.
+	leftOpen = regexp.MustCompile(`^\S+ left tasks open:`)
 	// nudge tells a synthetic user message, by its beginning, from a new request.
 	nudge = regexp.MustCompile(`(?is)^.{0,60}?\b(still (?:open|unfinished)|(?:open|unfinished) tasks?|last turn|answer now|wrap up|(?:reply|answer) was (?:empty|cut))\b`)
 	// answerNow is the nudge that leaves no choice but to answer.

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/internal/sim/world"
 )
 
@@ -19,12 +18,13 @@ type entryPlan struct {
 	content string
 }
 
-// specialize plays the next step of a specialist: read the tasks, look things up, write,
-// complete, sum up.
+// specialize plays the next step of a specialist: read the tasks where the request does not
+// tell how they stand, look things up, write and complete, sum up.
 func (p *part) specialize() {
 	p.search()
 	ids := parseAssigned(p.request)
-	if p.needs(toolReadTasks, 0) && len(ids) > 0 {
+	told := len(parseBriefing(p.request)) == len(ids) && !sentAgain.MatchString(p.request)
+	if p.needs(toolReadTasks, 0) && len(ids) > 0 && (p.options.Bench || !told) {
 		s := p.schema(toolReadTasks)
 		args := p.requiredArguments(toolReadTasks)
 		if name := s.property(func(_ string, q *schema) bool { return q.is("array") }); name != "" {
@@ -44,8 +44,8 @@ func (p *part) specialize() {
 	for _, plan := range plans {
 		p.write(plan)
 	}
-	if slices.ContainsFunc(p.reply.ToolCalls, func(call events.ToolCall) bool { return call.Name == toolWriteSection }) {
-		return
+	if p.options.Bench && len(p.reply.ToolCalls) > 0 {
+		return // completed in a turn of their own
 	}
 	for _, t := range mine {
 		p.complete(t)
@@ -264,11 +264,21 @@ func (p *part) complete(t task) {
 		if e.fine() {
 			return
 		}
-		tries++
+		if !p.wroteInVain(e.turn) {
+			tries++
+		}
 	}
 	if tries < maxTries && p.offered(toolCompleteTask) {
 		args := p.requiredArguments(toolCompleteTask)
 		args[name] = t.id
 		p.call(toolCompleteTask, args)
 	}
+}
+
+// wroteInVain reports whether an entry was refused in a turn: what was completed in it may
+// have been refused for that alone.
+func (p *part) wroteInVain(turn int) bool {
+	return slices.ContainsFunc(p.exchanges, func(e exchange) bool {
+		return e.turn == turn && e.name == toolWriteSection && !e.fine()
+	})
 }
