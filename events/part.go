@@ -12,6 +12,9 @@ type PartType string
 const (
 	PartText  PartType = "text"
 	PartImage PartType = "image"
+	// PartDocument is a PDF that came with a request: its bytes, for models that read pages.
+	// No event has one.
+	PartDocument PartType = "document"
 	// PartArtifact is a file that is kept elsewhere: the model is told of it.
 	PartArtifact PartType = "artifact"
 )

@@ -58,7 +58,7 @@ func (r *Role) Over(run *thread.Run) bool {
 
 // Opening is the user's request, with the images that came with it.
 func (r *Role) Opening(run *thread.Run) []events.Message {
-	return []events.Message{{Role: events.RoleUser, Content: r.message, Parts: run.Images}}
+	return []events.Message{{Role: events.RoleUser, Content: r.message, Parts: run.Attached}}
 }
 
 // Prepare nudges, wraps up at a bound, and ends the run when wrapping up brought

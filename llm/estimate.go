@@ -11,6 +11,9 @@ const (
 	messageOverheadTokens = 4
 	// imageTokens is what an image costs at the size to which providers scale it down.
 	imageTokens = 1600
+	// documentTokens is what a PDF of some eight pages costs: providers give models the text
+	// and a picture of each.
+	documentTokens = 16_000
 	// expectedOutputTokens is reserved for a reply while nobody knows how long it will be:
 	// above the usual turn, far below the longest.
 	expectedOutputTokens = 1000
@@ -41,8 +44,11 @@ func estimateInput(req *Request) int64 {
 			bytes += len(m.ToolCalls[j].Extra)
 		}
 		for j := range m.Parts { // Content has the texts of the others
-			if m.Parts[j].Type == events.PartImage {
+			switch m.Parts[j].Type {
+			case events.PartImage:
 				beside += imageTokens
+			case events.PartDocument:
+				beside += documentTokens
 			}
 		}
 	}

@@ -168,13 +168,15 @@ func TestFilesOfARequest(t *testing.T) {
 	require.ErrorAs(t, err, &input)
 }
 
-// The images that come with a request are shown to every agent, in each of its requests and
+// The images and short PDFs that come with a request are shown to every agent, in each of its requests and
 // byte for byte the same after a resume; the log has their names alone.
 func TestImagesOfARequest(t *testing.T) {
 	log := events.NewMemory()
 	png, text := []byte("\x89PNG\r\n\x1a\nthe photo"), []byte("notes")
+	pdf := agent.File{Name: "menu.pdf", MediaType: "application/pdf", Data: []byte("%PDF"), Pages: []string{"Soups", "Fish"}}
+	book := agent.File{Name: "book.pdf", MediaType: "application/pdf", Data: []byte("%PDF book"), Pages: make([]string, 21)}
 	files := []agent.File{
-		{Name: "photo.png", MediaType: "image/png", Data: png}, {Name: "notes.txt", Data: text}, {Name: "drawing.svg", MediaType: "image/svg+xml", Data: []byte("<svg>")},
+		pdf, book, {Name: "photo.png", MediaType: "image/png", Data: png}, {Name: "notes.txt", Data: text}, {Name: "drawing.svg", MediaType: "image/svg+xml", Data: []byte("<svg>")},
 		{Name: "huge.png", MediaType: "image/png", Data: append([]byte("\x89PNG\r\n\x1a\n"), make([]byte, 4<<20)...)},
 	}
 	first := llmtest.Script(t, llmtest.Agent(boss, llmtest.Calls("", create("alpha")), llmtest.Says("late").After(time.Hour)))
@@ -196,9 +198,11 @@ func TestImagesOfARequest(t *testing.T) {
 	for _, req := range requests {
 		opening := req.Messages[1]
 		require.Equal(t, events.RoleUser, opening.Role)
-		require.Len(t, opening.Parts, 1)
-		require.Equal(t, events.PartImage, opening.Parts[0].Type)
-		require.Equal(t, png, opening.Parts[0].Bytes)
+		require.Len(t, opening.Parts, 2)
+		require.Equal(t, events.PartDocument, opening.Parts[0].Type)
+		require.Equal(t, pdf.Data, opening.Parts[0].Bytes)
+		require.Equal(t, events.PartImage, opening.Parts[1].Type)
+		require.Equal(t, png, opening.Parts[1].Bytes)
 	}
 	for _, env := range p.envs {
 		body, err := events.Encode(env)

@@ -34,7 +34,7 @@ func (r *role) Opening(run *thread.Run) []events.Message {
 	}
 	if start.Asked {
 		return []events.Message{{Role: events.RoleUser, Content: quote.After(asker(run, start)+" asks you:", start.Message) +
-			"\n\nAnswer in text. You have no tasks for this, and nothing is written into the document.", Parts: run.Images}}
+			"\n\nAnswer in text. You have no tasks for this, and nothing is written into the document.", Parts: run.Attached}}
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "Your tasks: %s\n\n", taskList(start.TaskIDs))
@@ -46,7 +46,7 @@ func (r *role) Opening(run *thread.Run) []events.Message {
 	if start.Message != "" {
 		b.WriteString("\n" + quote.After("The facilitator says:", start.Message) + "\n")
 	}
-	return []events.Message{{Role: events.RoleUser, Content: b.String(), Parts: run.Images}}
+	return []events.Message{{Role: events.RoleUser, Content: b.String(), Parts: run.Attached}}
 }
 
 // asker is who asks a specialist: the facilitator, or one that has the conversation.

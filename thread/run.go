@@ -69,8 +69,9 @@ type Run struct {
 	RolledBack *events.TransitionRolledBack
 	// ArtifactBytes is the size of the files that came with the run or into being in it.
 	ArtifactBytes int64
-	// Images are those that came with the run's request and that models can be shown, in order.
-	Images []events.Part
+	// Attached are the images and PDFs that came with the run's request and that models can be
+	// shown, in order.
+	Attached []events.Part
 	// Denied are the permissions that were missing, in order.
 	Denied []events.PermissionDenied
 

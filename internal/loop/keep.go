@@ -221,9 +221,9 @@ func (k *keeping) tell(tx *thread.Tx) {
 	}
 }
 
-// withImages gives the request with the bytes of the images that are kept beside the log. One
-// that cannot be read is told of.
-func (l *Loop) withImages(ctx context.Context, req llm.Request) llm.Request {
+// withFiles gives the request with the bytes of the images and PDFs that are kept beside the
+// log. One that cannot be read is told of.
+func (l *Loop) withFiles(ctx context.Context, req llm.Request) llm.Request {
 	if l.Files == nil {
 		return req
 	}
@@ -246,9 +246,9 @@ func (l *Loop) withImages(ctx context.Context, req llm.Request) llm.Request {
 	return req
 }
 
-// isKept reports whether the part is an image whose bytes are beside the log.
+// isKept reports whether the part is an image or a PDF whose bytes are beside the log.
 func isKept(p events.Part) bool {
-	return p.Type == events.PartImage && len(p.Bytes) == 0 && p.SHA256 != ""
+	return (p.Type == events.PartImage || p.Type == events.PartDocument) && len(p.Bytes) == 0 && p.SHA256 != ""
 }
 
 func (l *Loop) loaded(ctx context.Context, p events.Part) events.Part {

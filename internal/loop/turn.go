@@ -114,7 +114,7 @@ var errNoCompletion = errors.New("the stream ended without a completion")
 // stream reads the reply, and once more a smaller one if it does not end. The error is nil
 // exactly if the turn is done; it tells what was tried.
 func (l *Loop) stream(ctx context.Context, req llm.Request, t *turn) error {
-	req = l.withImages(ctx, req)
+	req = l.withFiles(ctx, req)
 	err := l.read(ctx, req, t)
 	if t.done != nil || t.started || !endless(err) {
 		return err

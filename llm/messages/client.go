@@ -38,6 +38,8 @@ const (
 	fieldTier
 	// fieldImages are images in the results of tools.
 	fieldImages
+	// fieldDocuments are PDFs.
+	fieldDocuments
 )
 
 // New makes a client; it does not connect. A BaseURL that is no http or https
@@ -61,6 +63,9 @@ func New(cfg Config) *Client {
 		wire.Optional{Words: "cache_control", Field: fieldCache},
 		wire.Optional{Words: "service_tier", Field: fieldTier},
 		wire.Optional{Words: "image", Field: fieldImages},
+		wire.Optional{Words: "document block", Field: fieldDocuments},
+		wire.Optional{Words: "PDF", Field: fieldDocuments},
+		wire.Optional{Words: ".pdf.", Field: fieldDocuments},
 	)}
 }
 

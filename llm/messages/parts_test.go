@@ -63,3 +63,25 @@ func TestMessageWithImages(t *testing.T) {
 	require.Len(t, e.bodies, 3)
 	require.Equal(t, int64(1), gjson.Get(e.bodies[2], "messages.0.content.#").Int())
 }
+
+// PDFs go as documents to Claude; others, and one that refuses them, are sent the text.
+func TestMessageWithPDF(t *testing.T) {
+	e := serve(t, func(body string) (int, []byte) {
+		if strings.Contains(body, `"document"`) && strings.Contains(body, `"model":"claude-2"`) {
+			return 400, []byte(`{"type":"error","error":{"type":"invalid_request_error","message":"'claude-2' does not support PDF input."}}`)
+		}
+		return ok(body)
+	})
+	req := ask("read")
+	req.Messages[len(req.Messages)-1].Parts = []events.Part{{Type: events.PartDocument, MediaType: "application/pdf", Name: "a.pdf", Bytes: []byte("%PDF"), SizeBytes: 4}}
+	for _, model := range []string{"claude-sonnet-5", "glm-5", "claude-2"} {
+		req.Model = model
+		require.NoError(t, wiretest.Collect(t, e, req).Err)
+	}
+	require.Len(t, e.bodies, 4)
+	require.JSONEq(t, `{"type":"document","title":"a.pdf","source":{"type":"base64","media_type":"application/pdf","data":"JVBERg=="},"cache_control":{"type":"ephemeral"}}`,
+		gjson.Get(e.bodies[0], "messages.0.content.1").Raw)
+	for _, i := range []int{1, 3} {
+		require.EqualValues(t, 1, gjson.Get(e.bodies[i], "messages.0.content.#").Int())
+	}
+}

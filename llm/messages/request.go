@@ -155,18 +155,27 @@ func (w *writer) tools() {
 	}
 }
 
-// Say writes a message of the user, behind the results that open its message, with the images
-// behind its text.
+// Say writes a message of the user, behind the results that open its message, with images and
+// PDFs behind its text.
 func (w *writer) Say(m *events.Message) {
 	if strings.TrimSpace(m.Content) != "" { // blank text is refused
 		w.block("user").add(`{"type":"text","text":`).text(m.Content).end()
 	}
 	for i := range m.Parts {
-		if !w.refused.Has(fieldImages) && strings.TrimSpace(m.Parts[i].Note()) != "" {
+		if w.takes(&m.Parts[i]) && strings.TrimSpace(m.Parts[i].Note()) != "" {
 			w.block("user").content(m.Parts[i : i+1])
 			w.ends[len(w.ends)-1] = len(w.dst) - 1 // before the brace that closes the part
 		}
 	}
+}
+
+// takes reports whether the model is sent the part of a user's message, whose text says what
+// the part is. Claude reads PDFs; of other models behind this API nobody knows.
+func (w *writer) takes(p *events.Part) bool {
+	if p.Type == events.PartDocument {
+		return !w.refused.Has(fieldDocuments) && llm.Family(w.req.Model) == "claude"
+	}
+	return !w.refused.Has(fieldImages)
 }
 
 // Result writes what a call brought.
@@ -193,6 +202,10 @@ func (w *writer) content(parts []events.Part) *writer {
 		switch {
 		case p.Type == events.PartImage:
 			w.add(separator + `{"type":"image","source":{"type":"base64","media_type":`).text(p.MediaType)
+			w.add(`,"data":"` + base64.StdEncoding.EncodeToString(p.Bytes) + `"}}`)
+		case p.Type == events.PartDocument:
+			w.add(separator + `{"type":"document","title":`).text(p.Name)
+			w.add(`,"source":{"type":"base64","media_type":`).text(p.MediaType)
 			w.add(`,"data":"` + base64.StdEncoding.EncodeToString(p.Bytes) + `"}}`)
 		case strings.TrimSpace(p.Note()) != "":
 			w.add(separator + `{"type":"text","text":`).text(p.Note()).add(`}`)

@@ -27,6 +27,8 @@ const (
 	fieldToolChoice
 	fieldCacheKey
 	fieldTier
+	// fieldImages are images in messages of the user.
+	fieldImages
 )
 
 // New makes a client; it does not connect. A BaseURL that is no http or https

@@ -60,7 +60,7 @@ func appendRequest(dst []byte, req *llm.Request, cfg *Config, tag llm.Kept, refu
 		dst = append(dst, streamOptions...)
 	}
 	dst = append(dst, `,"messages":[`...)
-	w := messageWriter{dst: dst, cfg: cfg, tag: tag}
+	w := messageWriter{dst: dst, cfg: cfg, tag: tag, shows: !refused.Has(fieldImages)}
 	if cfg.ClaudeCache && llm.Family(req.Model) == "claude" {
 		w.marked = cacheMarks(req.Messages)
 	}
@@ -126,14 +126,25 @@ type messageWriter struct {
 	wrote bool
 	// marked are the messages whose content ends with a mark of the cache.
 	marked []*events.Message
+	// shows is set where images of the user are sent.
+	shows bool
 }
 
 // Say writes a message of the system or the user.
 func (w *messageWriter) Say(m *events.Message) {
 	w.open(m.Role)
 	w.dst = append(w.dst, `,"content":`...)
-	if slices.Contains(w.marked, m) {
-		w.dst = append(wire.AppendString(append(w.dst, `[{"type":"text","text":`...), m.Content), `,"cache_control":{"type":"ephemeral"}}]}`...)
+	marked, shown := slices.Contains(w.marked, m), w.shows && hasImage(m)
+	if marked || shown {
+		w.dst = wire.AppendString(append(w.dst, `[{"type":"text","text":`...), m.Content)
+		if marked {
+			w.dst = append(w.dst, `,"cache_control":{"type":"ephemeral"}`...)
+		}
+		w.dst = append(w.dst, '}')
+		if shown {
+			w.images(m)
+		}
+		w.dst = append(w.dst, `]}`...)
 		return
 	}
 	w.dst = wire.AppendString(w.dst, m.Content)

@@ -46,6 +46,9 @@ func (s *stream) Refused(e *llm.Error, param string) error {
 		e.Instead = events.APIResponses
 		return e
 	}
+	if refusesImages(s.Request(), e) {
+		return s.client.refusals.Without(fieldImages, e)
+	}
 	return s.client.refusals.Look(s.Request(), e, param)
 }
 

@@ -35,6 +35,8 @@ const (
 	fieldCacheKey
 	// fieldImages are images in the results of tools.
 	fieldImages
+	// fieldDocuments are PDFs.
+	fieldDocuments
 )
 
 // New makes a client; it does not connect. A BaseURL that is no http or https
@@ -51,6 +53,9 @@ func New(cfg Config) *Client {
 		wire.Optional{Words: "strict", Field: fieldStrict},
 		wire.Optional{Words: "prompt_cache_key", Field: fieldCacheKey},
 		wire.Optional{Words: "image", Field: fieldImages},
+		wire.Optional{Words: "input_file", Field: fieldDocuments},
+		wire.Optional{Words: "file_data", Field: fieldDocuments},
+		wire.Optional{Words: "PDF", Field: fieldDocuments},
 		wire.Optional{Words: "].output", Field: fieldImages},
 	)}
 }

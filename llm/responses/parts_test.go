@@ -67,3 +67,25 @@ func TestMessageWithImages(t *testing.T) {
 	require.NoError(t, wiretest.Collect(t, e, req).Err)
 	require.JSONEq(t, `{"role":"user","content":[{"type":"input_text","text":"look"}]}`, gjson.Get(e.bodies[2], "input.0").Raw)
 }
+
+// PDFs go as files to models of OpenAI; others, and one that refuses them, are sent the text.
+func TestMessageWithPDF(t *testing.T) {
+	e := serve(t, func(body string) (int, []byte) {
+		if strings.Contains(body, "input_file") && strings.Contains(body, `"model":"gpt-3"`) {
+			return 400, []byte(`{"error":{"message":"Invalid value: 'input_file'.","type":"invalid_request_error","param":"input[0].content[1]"}}`)
+		}
+		return ok(body)
+	})
+	req := ask("read")
+	req.Messages[len(req.Messages)-1].Parts = []events.Part{{Type: events.PartDocument, MediaType: "application/pdf", Name: "a.pdf", Bytes: []byte("%PDF"), SizeBytes: 4}}
+	for _, model := range []string{"gpt-5", "grok-4", "gpt-3"} {
+		req.Model = model
+		require.NoError(t, wiretest.Collect(t, e, req).Err)
+	}
+	require.Len(t, e.bodies, 4)
+	require.JSONEq(t, `{"role":"user","content":[{"type":"input_text","text":"read"},{"type":"input_file","filename":"a.pdf","file_data":"data:application/pdf;base64,JVBERg=="}]}`,
+		gjson.Get(e.bodies[0], "input.0").Raw)
+	for _, i := range []int{1, 3} {
+		require.JSONEq(t, `{"role":"user","content":[{"type":"input_text","text":"read"}]}`, gjson.Get(e.bodies[i], "input.0").Raw)
+	}
+}

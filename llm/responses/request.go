@@ -94,7 +94,8 @@ func (w *writer) tools() {
 	}
 }
 
-// Say writes a message of the system or the user, with the images behind its text.
+// Say writes a message of the system or the user, with images and PDFs behind its
+// text.
 func (w *writer) Say(m *events.Message) {
 	role := "user"
 	if m.Role == events.RoleSystem {
@@ -102,11 +103,20 @@ func (w *writer) Say(m *events.Message) {
 	}
 	w.open(`{"role":"` + role + `","content":[{"type":"input_text","text":`).text(m.Content).add(`}`)
 	for i := range m.Parts {
-		if !w.refused.Has(fieldImages) {
+		if w.takes(&m.Parts[i]) {
 			w.add(`,`).part(&m.Parts[i])
 		}
 	}
 	w.add(`]}`)
+}
+
+// takes reports whether the model is sent the part of a user's message, whose text says what
+// the part is. OpenAI's models read PDFs; of others behind this API nobody knows.
+func (w *writer) takes(p *events.Part) bool {
+	if p.Type == events.PartDocument {
+		return !w.refused.Has(fieldDocuments) && llm.Family(w.req.Model) == "gpt"
+	}
+	return !w.refused.Has(fieldImages)
 }
 
 // Assistant writes what the model said: its items in their order where they were
@@ -180,11 +190,15 @@ func (w *writer) Result(call *events.ToolCall, result *events.Message, _ bool) {
 
 // part writes a part of a result; what is no image stands there as text.
 func (w *writer) part(p *events.Part) {
-	if p.Type != events.PartImage {
+	data := "data:" + p.MediaType + ";base64," + base64.StdEncoding.EncodeToString(p.Bytes)
+	switch p.Type {
+	case events.PartImage:
+		w.add(`{"type":"input_image","detail":"auto","image_url":`).text(data).add(`}`)
+	case events.PartDocument:
+		w.add(`{"type":"input_file","filename":`).text(p.Name).add(`,"file_data":`).text(data).add(`}`)
+	default:
 		w.add(`{"type":"input_text","text":`).text(p.Note()).add(`}`)
-		return
 	}
-	w.add(`{"type":"input_image","detail":"auto","image_url":`).text("data:" + p.MediaType + ";base64," + base64.StdEncoding.EncodeToString(p.Bytes)).add(`}`)
 }
 
 // open begins the next item.

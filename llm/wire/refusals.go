@@ -86,6 +86,15 @@ func (r *Refusals) Look(req *llm.Request, e *llm.Error, param string) error {
 	return e
 }
 
+// Without asks for the call again without a field, whatever the endpoint's answer was like. It
+// gives e where the field was left out already.
+func (r *Refusals) Without(field Fields, e *llm.Error) error {
+	if r.Of(e.Model).Has(field) {
+		return e
+	}
+	return &refusedField{field: field, err: e}
+}
+
 // Stream makes the call, again without each field that the endpoint turns out not to
 // take, and without what it wanted back where it does not know that any more. attempt
 // makes one request.
