@@ -54,7 +54,7 @@ func newHTTPLink(name string, config team.MCPServer, options *Options) (*httpLin
 		client: &http.Client{Transport: &withHeaders{base, parsed, headers}, CheckRedirect: sameHost(parsed)},
 	}
 	if options.SignIns != nil && headers.Get("Authorization") == "" {
-		l.signIn, err = newAuthorizer(name, config.URL, options)
+		l.signIn, err = newAuthorizer(name, config, options)
 	}
 	return l, err
 }

@@ -200,6 +200,9 @@ func (s *server) attempt(ctx context.Context, version string) (*conn, error) {
 // texts are those of the server's settings that hold variables.
 func (s *server) texts() []string {
 	texts := slices.Concat(slices.Collect(maps.Values(s.config.Env)), slices.Collect(maps.Values(s.config.Headers)))
+	if s.config.OAuth != nil {
+		texts = append(texts, s.config.OAuth.ClientSecret)
+	}
 	return append(texts, s.config.URL)
 }
 

@@ -12,6 +12,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 	"golang.org/x/oauth2"
+
+	"github.com/convene-run/convene/team"
 )
 
 // SignIn is what a person's sign-in to a server came to: secrets, which belong into no log.
@@ -48,6 +50,8 @@ type authorizer struct {
 	keep        SignIns
 	browse      Browse
 	client      *http.Client
+	// agreed is the client that was registered beforehand, nil where convene registers itself.
+	agreed *oauthex.ClientCredentials
 
 	// asking is held while a request that was refused is looked into: a person is asked once,
 	// whatever number of requests are. It guards failed.
@@ -60,11 +64,59 @@ type authorizer struct {
 }
 
 // newAuthorizer reads the sign-in that is kept.
-func newAuthorizer(server, url string, options *Options) (*authorizer, error) {
-	a := &authorizer{server: server, url: url, keep: options.SignIns, browse: options.Browse, client: &http.Client{Timeout: time.Minute}}
-	kept, err := a.keep.SignIn(url)
-	a.kept = kept
+func newAuthorizer(server string, config team.MCPServer, options *Options) (*authorizer, error) {
+	a := &authorizer{server: server, url: config.URL, keep: options.SignIns, browse: options.Browse, client: &http.Client{Timeout: time.Minute}}
+	var err error
+	if a.agreed, err = agreedClient(config.OAuth, options.Lookup); err != nil {
+		return nil, err
+	}
+	a.kept, err = a.read()
 	return a, err
+}
+
+// agreedClient resolves the client of a team file, nil for none.
+func agreedClient(config *team.MCPOAuth, lookup func(string) (string, bool)) (*oauthex.ClientCredentials, error) {
+	if config == nil {
+		return nil, nil
+	}
+	id, err := team.Expand(config.ClientID, lookup)
+	if err != nil {
+		return nil, fmt.Errorf("oauth client_id: %w", err)
+	}
+	client := &oauthex.ClientCredentials{ClientID: id}
+	if config.ClientSecret != "" {
+		secret, err := team.Expand(config.ClientSecret, lookup)
+		if err != nil {
+			return nil, fmt.Errorf("oauth client_secret: %w", err)
+		}
+		client.ClientSecretAuth = &oauthex.ClientSecretAuth{ClientSecret: secret}
+	}
+	return client, nil
+}
+
+// read gives the sign-in that is kept, nil for none of this client. The secret of a client that
+// was agreed is not kept.
+func (a *authorizer) read() (*SignIn, error) {
+	kept, err := a.keep.SignIn(a.url)
+	if err != nil || kept == nil || a.agreed == nil {
+		return kept, err
+	}
+	if kept.ClientID != a.agreed.ClientID {
+		return nil, nil
+	}
+	with := *kept
+	if a.agreed.ClientSecretAuth != nil {
+		with.ClientSecret = a.agreed.ClientSecretAuth.ClientSecret
+	}
+	return &with, nil
+}
+
+// write keeps a sign-in.
+func (a *authorizer) write(s SignIn) error {
+	if a.agreed != nil {
+		s.ClientSecret = ""
+	}
+	return a.keep.KeepSignIn(a.url, &s)
 }
 
 // TokenSource implements [auth.OAuthHandler].
@@ -97,7 +149,7 @@ func (a *authorizer) Token() (*oauth2.Token, error) {
 	case err == nil:
 		renewed.Token = token
 		a.kept = &renewed
-		return token, a.keep.KeepSignIn(a.url, &renewed)
+		return token, a.write(renewed)
 	case errors.As(err, &refused) && refused.ErrorCode == "invalid_grant":
 		if a.another() { // which has renewed it meanwhile
 			return a.kept.Token, nil
@@ -111,7 +163,7 @@ func (a *authorizer) Token() (*oauth2.Token, error) {
 
 // another takes what another process has kept meanwhile, if it has. a.mu is held.
 func (a *authorizer) another() bool {
-	kept, err := a.keep.SignIn(a.url)
+	kept, err := a.read()
 	if err != nil || kept == nil || a.kept != nil && kept.Token.AccessToken == a.kept.Token.AccessToken {
 		return false
 	}
@@ -153,11 +205,8 @@ func (a *authorizer) signIn(ctx context.Context, req *http.Request, refused *htt
 		return err
 	}
 	defer back.close()
-	flow, err := auth.NewAuthorizationCodeHandler(&auth.AuthorizationCodeHandlerConfig{
-		DynamicClientRegistrationConfig: &auth.DynamicClientRegistrationConfig{Metadata: &oauthex.ClientRegistrationMetadata{
-			ClientName: "convene", RedirectURIs: []string{back.address()}, TokenEndpointAuthMethod: "none",
-			GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"},
-		}},
+	config := &auth.AuthorizationCodeHandlerConfig{
+		PreregisteredClient: a.agreed, RedirectURL: back.address(),
 		RequestRefreshToken: true, AcceptUnadvertisedIss: true, Client: a.client,
 		AuthorizationCodeFetcher: func(ctx context.Context, args *auth.AuthorizationArgs) (*auth.AuthorizationResult, error) {
 			if err := a.browse(a.server, args.URL); err != nil {
@@ -170,9 +219,16 @@ func (a *authorizer) signIn(ctx context.Context, req *http.Request, refused *htt
 			a.mu.Lock()
 			defer a.mu.Unlock()
 			a.kept = kept
-			return a, a.keep.KeepSignIn(a.url, kept)
+			return a, a.write(*kept)
 		},
-	})
+	}
+	if a.agreed == nil {
+		config.DynamicClientRegistrationConfig = &auth.DynamicClientRegistrationConfig{Metadata: &oauthex.ClientRegistrationMetadata{
+			ClientName: "convene", RedirectURIs: []string{back.address()}, TokenEndpointAuthMethod: "none",
+			GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"},
+		}}
+	}
+	flow, err := auth.NewAuthorizationCodeHandler(config)
 	if err != nil {
 		return err
 	}

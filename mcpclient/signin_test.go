@@ -103,3 +103,44 @@ func TestSignIn(t *testing.T) {
 	require.Equal(t, "again", again.call("echo", `{"text":"again"}`).Text)
 	require.Equal(t, "back", w.call("echo", `{"text":"back"}`).Text, "what the person did counts here too")
 }
+
+// A client that was agreed with the authorization server signs in as itself, also where nobody
+// can register, and renews with its secret, which is kept nowhere and shown to nobody.
+func TestSignInOfAgreedClient(t *testing.T) {
+	guarded := mcptest.NewGuarded()
+	guarded.Agree("convene-at-acme", "the-agreed-secret")
+	t.Cleanup(guarded.Close)
+	t.Cleanup(http.DefaultClient.CloseIdleConnections)
+	kept := &signIns{}
+	config := team.MCPServer{URL: guarded.URL, OAuth: &team.MCPOAuth{ClientID: "convene-at-acme", ClientSecret: "${WIKI_SECRET}"}}
+	lookup := func(string) (string, bool) { return "the-agreed-secret", true }
+
+	stranger := mcpclient.New(mcpclient.Options{SignIns: kept, Browse: visit})
+	_, err := stranger.List(t.Context(), "wiki", team.MCPServer{URL: guarded.URL})
+	stranger.Close()
+	require.ErrorContains(t, err, "the sign-in failed")
+	unset := mcpclient.New(mcpclient.Options{SignIns: kept, Browse: visit, Lookup: func(string) (string, bool) { return "", false }})
+	_, err = unset.List(t.Context(), "wiki", config)
+	unset.Close()
+	require.ErrorContains(t, err, "oauth client_secret: the variable WIKI_SECRET is not set")
+
+	person := with(t, config, mcpclient.Options{SignIns: kept, Browse: visit, Lookup: lookup})
+	require.Equal(t, "it was [sign-in]", person.call("echo", `{"text":"it was the-agreed-secret"}`).Text)
+	signIn, err := kept.SignIn(guarded.URL)
+	require.NoError(t, err)
+	require.Equal(t, "convene-at-acme", signIn.ClientID)
+	require.Empty(t, signIn.ClientSecret)
+
+	old := *signIn
+	token := *signIn.Token
+	token.Expiry = time.Now().Add(-time.Minute)
+	old.Token = &token
+	require.NoError(t, kept.KeepSignIn(guarded.URL, &old))
+	require.Equal(t, "renewed", with(t, config, mcpclient.Options{SignIns: kept, Lookup: lookup}).call("echo", `{"text":"renewed"}`).Text)
+	_, renewed := guarded.SignIns()
+	require.Equal(t, 1, renewed)
+	other := mcpclient.New(mcpclient.Options{SignIns: kept, Lookup: lookup})
+	_, err = other.List(t.Context(), "wiki", team.MCPServer{URL: guarded.URL, OAuth: &team.MCPOAuth{ClientID: "another"}})
+	other.Close()
+	require.ErrorContains(t, err, "it asks for a sign-in", "a sign-in is of its client")
+}

@@ -24,6 +24,9 @@ type MCPServer struct {
 	Dir     string            `json:"dir,omitempty" jsonschema:"Folder in which the command runs. A relative path begins at the folder of the team file, which is the default."`
 	URL     string            `json:"url,omitempty" jsonschema:"Address of a server that runs already (streamable HTTP). May hold ${VAR}."`
 	Headers map[string]string `json:"headers,omitempty" jsonschema:"Headers of every request to url, such as Authorization: Bearer ${TOKEN}. Each value holds ${VAR}, read when the server is connected."`
+	// OAuth is the client that the server's authorization server knows convene as; nil where
+	// convene registers itself.
+	OAuth *MCPOAuth `json:"oauth,omitempty" jsonschema:"The client that was agreed with the authorization server of url beforehand, for sign-ins. Without it convene registers itself."`
 	// Allow and Deny name tools as the server does; a name may end with *.
 	Allow []string `json:"allow,omitempty" jsonschema:"Tools that may be used, by the server's own names; a name may end with *. Defaults to all."`
 	Deny  []string `json:"deny,omitempty" jsonschema:"Tools that may not be used, even if allow names them."`
@@ -31,6 +34,12 @@ type MCPServer struct {
 	Effects map[string]events.Effect `json:"effects,omitempty" jsonschema:"What repeating a call of a tool would do, by the server's own names: pure or idempotent calls are repeated after a crash. Defaults to effectful, whatever the server says."`
 	// Timeout is how long a call may report no progress; 0 is DefaultMCPTimeout.
 	Timeout Duration `json:"timeout,omitempty" jsonschema:"How long a call may report no progress, such as 2m. Defaults to 60s."`
+}
+
+// MCPOAuth is a client of OAuth that was registered beforehand, for convene's sign-ins.
+type MCPOAuth struct {
+	ClientID     string `json:"client_id" jsonschema:"Id of the client. May hold ${VAR}."`
+	ClientSecret string `json:"client_secret,omitempty" jsonschema:"Its secret, as ${VAR}, read when the server is connected. Public clients have none."`
 }
 
 // DefaultMCPTimeout is the timeout of servers that name none.
@@ -185,6 +194,7 @@ func (s *MCPServer) check(path string, found *problems) {
 		found.add(path+".env", "env belongs to a command; give a url its secrets in headers")
 	}
 	s.checkCommand(path, found)
+	s.checkOAuth(path+".oauth", found)
 	if s.URL != "" {
 		checkMCPURL(path+".url", s.URL, found)
 	}
@@ -196,6 +206,25 @@ func (s *MCPServer) check(path string, found *problems) {
 	if s.Timeout < 0 || time.Duration(s.Timeout) > maxMCPTime {
 		found.add(path+".timeout", "timeout is %s; write a time between 1ms and 24h", s.Timeout)
 	}
+}
+
+func (s *MCPServer) checkOAuth(path string, found *problems) {
+	if s.OAuth == nil {
+		return
+	}
+	declared := slices.ContainsFunc(slices.Collect(maps.Keys(s.Headers)), func(name string) bool { return strings.EqualFold(name, "Authorization") })
+	switch {
+	case s.Command != "":
+		found.add(path, "oauth belongs to a url; give a command its secrets in env")
+	case declared:
+		found.add(path, "the headers declare Authorization, so nobody signs in; keep one of them")
+	case s.OAuth.ClientID == "":
+		found.add(path+".client_id", "the client has no id; write the one that was agreed, or leave oauth out: then convene registers itself")
+	case s.OAuth.ClientSecret != "" && len(Variables(s.OAuth.ClientSecret)) == 0:
+		found.add(path+".client_secret", "%s.client_secret holds a literal value; write \"${VAR}\", which is read from the environment when the server is connected", path)
+	}
+	checkCommandText(path+".client_id", s.OAuth.ClientID, found)
+	checkCommandText(path+".client_secret", s.OAuth.ClientSecret, found)
 }
 
 func (s *MCPServer) checkCommand(path string, found *problems) {

@@ -90,6 +90,12 @@ func serverLine(name string, config team.MCPServer) string {
 	if config.URL != "" {
 		fmt.Fprintf(&b, "send what its agents ask the MCP server %s to %q", name, config.URL)
 		writeValues(&b, ", with the headers", config.Headers)
+		if config.OAuth != nil {
+			fmt.Fprintf(&b, ", signing in as the client %q", config.OAuth.ClientID)
+			if config.OAuth.ClientSecret != "" {
+				fmt.Fprintf(&b, " with the secret %q", config.OAuth.ClientSecret)
+			}
+		}
 		return b.String()
 	}
 	fmt.Fprintf(&b, "run the MCP server %s: %q", name, config.Command)

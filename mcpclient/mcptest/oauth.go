@@ -32,6 +32,8 @@ type Guarded struct {
 	codes             map[string]url.Values
 	valid             map[string]bool
 	issued            int
+	// id and secret are of the one client that is let in, "" for any that registers.
+	id, secret string
 }
 
 // NewGuarded starts both servers at one address. The caller closes them.
@@ -45,17 +47,25 @@ func NewGuarded() *Guarded {
 	mux.Handle("/mcp", guard(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return g.served }, nil)))
 	mux.Handle("/.well-known/oauth-protected-resource/mcp", auth.ProtectedResourceMetadataHandler(&oauthex.ProtectedResourceMetadata{Resource: g.URL, AuthorizationServers: []string{base}}))
 	mux.HandleFunc("/.well-known/oauth-authorization-server", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, http.StatusOK, map[string]any{
+		described := map[string]any{
 			"issuer": base, "authorization_endpoint": base + "/authorize", "token_endpoint": base + "/token", "registration_endpoint": base + "/register",
 			"response_types_supported": []string{"code"}, "grant_types_supported": []string{"authorization_code", "refresh_token"},
 			"code_challenge_methods_supported": []string{"S256"}, "token_endpoint_auth_methods_supported": []string{"none"},
-		})
+		}
+		if g.id != "" {
+			delete(described, "registration_endpoint")
+			described["token_endpoint_auth_methods_supported"] = []string{"client_secret_post"}
+		}
+		answer(w, http.StatusOK, described)
 	})
 	mux.HandleFunc("/register", g.register)
 	mux.HandleFunc("/authorize", g.authorize)
 	mux.HandleFunc("/token", g.token)
 	return g
 }
+
+// Agree lets in one client alone, and nobody registers. It comes before any request.
+func (g *Guarded) Agree(id, secret string) { g.id, g.secret = id, secret }
 
 // Close ends both servers, and the sessions that nobody was let in to end.
 func (g *Guarded) Close() {
@@ -112,6 +122,10 @@ func (g *Guarded) authorize(w http.ResponseWriter, r *http.Request) {
 func (g *Guarded) token(w http.ResponseWriter, r *http.Request) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if g.id != "" && (r.PostFormValue("client_id") != g.id || r.PostFormValue("client_secret") != g.secret) {
+		answer(w, http.StatusUnauthorized, map[string]any{"error": "invalid_client"})
+		return
+	}
 	switch r.PostFormValue("grant_type") {
 	case "authorization_code":
 		asked := g.codes[r.PostFormValue("code")]
