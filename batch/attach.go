@@ -30,7 +30,15 @@ func (b *Batch) openRoot() error {
 	if b.config.FilesRoot == "" {
 		return nil
 	}
-	root, err := filepath.Abs(b.config.FilesRoot)
+	root, err := FilesRoot(b.config.FilesRoot)
+	b.config.FilesRoot, b.extracting = root, make(chan struct{}, maxExtracting)
+	return err
+}
+
+// FilesRoot makes the root of files, as a person names it, absolute and free of links: what
+// [Config] and [runner.Terms] of a row that is resumed alone have.
+func FilesRoot(named string) (string, error) {
+	root, err := filepath.Abs(named)
 	if err == nil {
 		root, err = filepath.EvalSymlinks(root)
 	}
@@ -38,10 +46,9 @@ func (b *Batch) openRoot() error {
 		err = agent.Folder{Root: root, Path: "."}.Check()
 	}
 	if err != nil {
-		return fmt.Errorf("the root of files, %s, cannot be read: %w", b.config.FilesRoot, withoutPath(err))
+		return "", fmt.Errorf("the root of files, %s, cannot be read: %w", named, withoutPath(err))
 	}
-	b.config.FilesRoot, b.extracting = root, make(chan struct{}, maxExtracting)
-	return nil
+	return root, nil
 }
 
 // anyFolder is a folder for a row that is only looked at.

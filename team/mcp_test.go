@@ -59,7 +59,6 @@ func TestServersThatAreRefused(t *testing.T) {
 		`a: {command: x, oauth: {client_id: c}}`:                                                                "oauth belongs to a url",
 		`a: {url: "http://w/", oauth: {client_id: ""}}`:                                                         "the client has no id",
 		`a: {url: "http://w/", oauth: {client_id: c, client_secret: s}}`:                                        "holds a literal value",
-		`a: {url: "http://w/", oauth: {client_id: c, client_secret: "${S}"}}`:                                   "",
 		`a: {url: "http://w/", headers: {authorization: "${A}"}, oauth: {client_id: c, client_secret: "${S}"}}`: "the headers declare Authorization",
 		`a: {url: "https://x.example.com", args: [y]}`:                                                          "args belong to a command",
 		`a: {url: "https://x.example.com", env: {A: "${B}"}}`:                                                   "env belongs to a command",

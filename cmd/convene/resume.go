@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/convene-run/convene/batch"
 	"github.com/convene-run/convene/cmd/internal/termview"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/runner"
@@ -14,6 +15,7 @@ import (
 
 func newResumeCommand(a *app) *cobra.Command {
 	var f driveFlags
+	var filesRoot string
 	c := &cobra.Command{
 		Use:   "resume [RUN]",
 		Short: "Continue a run that was stopped, killed or cut off",
@@ -22,20 +24,28 @@ and limits it was started with, and no finished model call is repeated. It uses 
 model endpoints as before unless --base-url or the environment sets another; a key is sent
 to an address only if one of these, or the provider's own address, pairs the two.
 RUN is a run id, or the beginning of one; by default the newest run that can be continued.
+A row of a batch that has a folder of its own reads it below --files-root.
 
 Exit codes are those of convene run; 6 means that it was parked again because an endpoint
 was unavailable.`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error { return a.resume(c.Context(), args, f) },
+		RunE: func(c *cobra.Command, args []string) error { return a.resume(c.Context(), args, f, filesRoot) },
 	}
 	f.register(c)
 	f.onInput.register(c, "ask on a terminal, park otherwise")
 	f.approve.register(c, "ask on a terminal, park otherwise")
 	a.flags.limits.register(c.Flags())
+	c.Flags().StringVar(&filesRoot, "files-root", "", "folder that the folder of the row is in; nothing outside it is read")
+	_ = c.MarkFlagDirname("files-root") // fails only for a flag that is not there
 	return c
 }
 
-func (a *app) resume(ctx context.Context, args []string, f driveFlags) (err error) {
+func (a *app) resume(ctx context.Context, args []string, f driveFlags, filesRoot string) (err error) {
+	if filesRoot != "" {
+		if filesRoot, err = batch.FilesRoot(filesRoot); err != nil {
+			return usage(err)
+		}
+	}
 	d := &driver{app: a, flags: f, models: a.watchedModels(f.baseURL)}
 	if err := d.open(ctx, a.existingStore); err != nil {
 		return err
@@ -50,7 +60,7 @@ func (a *app) resume(ctx context.Context, args []string, f driveFlags) (err erro
 		return err
 	}
 	id := termview.ShortID(summary.Run)
-	run, err := r.Resume(ctx, summary.Tenant, summary.Run, runner.Terms{OnInput: runner.OnInput(f.onInput), Approve: runner.Approve(f.approve)})
+	run, err := r.Resume(ctx, summary.Tenant, summary.Run, runner.Terms{OnInput: runner.OnInput(f.onInput), Approve: runner.Approve(f.approve), FilesRoot: filesRoot})
 	if err != nil {
 		return beforeStart(heldBy(err, "run "+id, "`convene cancel "+id+"` asks it to end"))
 	}
