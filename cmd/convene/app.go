@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 
 	"github.com/spf13/cobra"
 
 	"github.com/convene-run/convene/cmd/internal/config"
+	"github.com/convene-run/convene/cmd/internal/extract"
 	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/otel"
 	"github.com/convene-run/convene/toolbox"
@@ -27,6 +29,9 @@ type app struct {
 	flags globalFlags
 	// config is what the files say; it says nothing before it was read.
 	config *config.Config
+	// extracted reads files, once extracts has set it up.
+	extracts  sync.Once
+	extracted extract.Extractor
 	// toolbox opens the tools that teams switch on.
 	toolbox *toolbox.Toolbox
 	// exporter is set before runs begin that are exported to OpenTelemetry.

@@ -120,13 +120,15 @@ func (a *app) readAttachment(ctx context.Context, path string) (file agent.File,
 	return file, section, err
 }
 
-// extractor reads the files that go along with a request.
+// extractor reads the files of this process: those that go along with requests, and those that
+// tools read.
 func (a *app) extractor() *extract.Extractor {
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		return &extract.Extractor{}
-	}
-	return &extract.Extractor{CacheDir: filepath.Join(dir, "convene", "pdf")}
+	a.extracts.Do(func() {
+		if dir, err := os.UserCacheDir(); err == nil {
+			a.extracted.CacheDir = filepath.Join(dir, "convene", "pdf")
+		}
+	})
+	return &a.extracted
 }
 
 // nameUnread says that standard input has something which somebody may have meant to be

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -47,23 +48,40 @@ type Extractor struct {
 	// CacheDir is where the reader of PDFs is kept once it was compiled, which takes some
 	// seconds. Defaults to none: it is then interpreted, which is slower by far for a large file.
 	CacheDir string
+
+	texts texts
 }
 
-// File gives the file with its media type and its text.
+// File gives the file with its media type and its text, which is read once of the same bytes.
 func (x *Extractor) File(ctx context.Context, name string, data []byte) agent.File {
 	file := agent.File{Name: name, MediaType: TypeOf(name, data), Data: data}
+	if !slices.Contains([]string{typePDF, typeDOCX, typeXLSX, typeHTML}, file.MediaType) {
+		return file
+	}
+	found, ok := x.texts.get(ctx, file.MediaType, data, func(ctx context.Context) (read, bool) { return x.read(ctx, file.MediaType, data) })
+	if !ok {
+		file.Note = "its text was not read: " + context.Cause(ctx).Error()
+		return file
+	}
+	file.Pages, file.Note = slices.Clone(found.pages), found.note
+	return file
+}
+
+// read reads a file within its bounds. whole is false where another try may come to more.
+func (x *Extractor) read(ctx context.Context, mediaType string, data []byte) (found read, whole bool) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	pages, err := x.pages(ctx, file.MediaType, data)
+	pages, err := x.pages(ctx, mediaType, data)
 	switch {
 	case ctx.Err() != nil:
-		file.Note = fmt.Sprintf("its text was not read: it took longer than %s", timeout)
+		found.note = fmt.Sprintf("its text was not read: it took longer than %s", timeout)
+		return found, false
 	case err != nil:
-		file.Note = "its text was not read: " + err.Error()
+		found.note = "its text was not read: " + err.Error()
 	case pages != nil:
-		file.Pages, file.Note = pages, blank(pages)
+		found.pages, found.note = pages, blank(pages)
 	}
-	return file
+	return found, true
 }
 
 // pages reads the text by the type of the file, nil for one that is text, or has none.

@@ -3,10 +3,12 @@ package extract_test
 import (
 	"archive/zip"
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 	"github.com/xuri/excelize/v2"
@@ -138,4 +140,30 @@ func TestDamagedPDF(t *testing.T) {
 		file := read(t, "menu.pdf", damaged)
 		require.True(t, len(file.Pages) > 0 || file.Note != "" || file.MediaType != "application/pdf", "%d", at)
 	}
+}
+
+// The same bytes are read once, however many ask for them at once and under whatever names, and
+// nobody who has changed what he got changes it for others.
+func TestSameFileIsReadOnce(t *testing.T) {
+	var x extract.Extractor
+	var b bytes.Buffer
+	archive := zip.NewWriter(&b)
+	document, err := archive.Create("word/document.xml")
+	require.NoError(t, err)
+	_, err = io.WriteString(document, `<w:document xmlns:w="w"><w:body><w:p><w:r><w:t>Soup of the day</w:t></w:r></w:p></w:body></w:document>`)
+	require.NoError(t, err)
+	require.NoError(t, archive.Close())
+	first := x.File(t.Context(), "a.docx", b.Bytes())
+	require.Len(t, first.Pages, 1)
+	require.Contains(t, first.Pages[0], "Soup of the day")
+	again := x.File(t.Context(), "b.docx", bytes.Clone(b.Bytes()))
+	require.Equal(t, "b.docx", again.Name)
+	require.Same(t, unsafe.StringData(first.Pages[0]), unsafe.StringData(again.Pages[0]), "the very text that was read")
+	again.Pages[0] = "changed"
+	require.Contains(t, x.File(t.Context(), "c.docx", b.Bytes()).Pages[0], "Soup of the day")
+
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.Contains(t, x.File(ended, "d.html", []byte("<p>Soup")).Name, "d.html")
+	require.Contains(t, x.File(t.Context(), "d.html", []byte("<p>Soup")).Pages[0], "Soup", "whoever left spoilt nothing")
 }
