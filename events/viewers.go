@@ -5,34 +5,41 @@ import (
 	"slices"
 )
 
-// signs are what viewers get in place of values that are large and not for them: of
+// These are what viewers get in place of values that are large and not for them: of
 // what an endpoint wants back of a reply or a call, of the bytes of an image, and of what a
 // placeholder stands for. The bytes of a key are a key wherever they stand: inside a string the
 // quotes would be escaped.
-var signs = []struct {
+var (
+	kept      = sign{[]byte(`"extra":`), []byte(`{"kept":true}`), replies}
+	pixels    = sign{[]byte(`"base64":`), []byte(`""`), replies}
+	originals = sign{[]byte(`"original":`), []byte(`""`), []Kind{KindValuesReplaced}}
+)
+
+type sign struct {
 	key, sign []byte
 	// kinds are those of events in which the key has that meaning.
 	kinds []Kind
-}{
-	{[]byte(`"extra":`), []byte(`{"kept":true}`), replies},
-	{[]byte(`"base64":`), []byte(`""`), replies},
-	{[]byte(`"original":`), []byte(`""`), []Kind{KindValuesReplaced}},
 }
 
 // replies are the kinds of events that hold replies of models and results of tools.
 var replies = []Kind{KindModelCalled, KindAgentStarted, KindToolStarted, KindToolCall, KindDispatchRefused}
 
 // ForViewers gives an event in the form of [Encode] as viewers get it: with a sign, such as
-// {"kept":true}, in place of what is large and not for them. The log itself, and its export
-// as JSON lines, are whole.
+// {"kept":true}, in place of what is large and not for them. The log itself is whole.
 //
 // Who caused the event, and from where, is left out: that is for who may read the audit.
-func ForViewers(body []byte) []byte {
-	body = withoutActor(body)
-	for _, s := range signs {
-		if bytes.Contains(body, s.key) && ofKind(body, s.kinds) {
-			body = withSign(body, s.key, s.sign)
-		}
+func ForViewers(body []byte) []byte { return originals.in(ForRestoring(body)) }
+
+// ForRestoring is [ForViewers] for whoever may read what placeholders stand for.
+func ForRestoring(body []byte) []byte { return pixels.in(kept.in(withoutActor(body))) }
+
+// WithoutValues gives an event without what placeholders stand for, and with all else.
+func WithoutValues(body []byte) []byte { return originals.in(body) }
+
+// in puts the sign in place of each value that it is for.
+func (s sign) in(body []byte) []byte {
+	if bytes.Contains(body, s.key) && ofKind(body, s.kinds) {
+		return withSign(body, s.key, s.sign)
 	}
 	return body
 }

@@ -41,7 +41,8 @@ type Values struct {
 	avoid   map[string]bool            // what people wrote that looks like a placeholder
 }
 
-// Add folds a value. One whose placeholder is known already, or is none, changes nothing.
+// Add folds a value. Its text is "" where the log was exported without it: the placeholder is
+// then taken, and stays. One whose placeholder is known already, or is none, changes nothing.
 func (v *Values) Add(value Value) {
 	if _, known := v.byName[value.Placeholder]; known || shape.FindString(value.Placeholder) != value.Placeholder {
 		return
@@ -72,6 +73,21 @@ func (v *Values) Said(text string) {
 
 // Len is how many values have a placeholder.
 func (v *Values) Len() int { return len(v.byName) }
+
+// All gives the values that are known, by their placeholders. Whoever calls it has checked
+// that the reader may see them.
+func (v *Values) All() []Value {
+	var all []Value
+	for kind, texts := range v.byText {
+		for text, placeholder := range texts {
+			if text != "" {
+				all = append(all, Value{kind, placeholder, text})
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b Value) int { return strings.Compare(a.Placeholder, b.Placeholder) })
+	return all
+}
 
 // Sanitize gives the text with placeholders in place of the values in it, and the values that
 // are new. The same value always has the same placeholder. person says that a person wrote
@@ -174,7 +190,7 @@ func (v *Values) Restore(text string) string {
 		return text
 	}
 	return shape.ReplaceAllStringFunc(text, func(name string) string {
-		if value, known := v.byName[name]; known {
+		if value := v.byName[name]; value != "" {
 			return value
 		}
 		return name

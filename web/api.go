@@ -27,7 +27,7 @@ func (s *Server) registerAPI(mux router) {
 	config.Transformers = append(config.Transformers, explain)
 	api := humago.New(mux, config)
 	describeStreams(api.OpenAPI())
-	for _, register := range []func(huma.API){s.registerReading, s.registerArtifacts, s.registerSteering, s.registerThreads, s.registerMessages, s.registerBatches, s.registerBatchSteering, s.registerUsers} {
+	for _, register := range []func(huma.API){s.registerReading, s.registerArtifacts, s.registerSteering, s.registerThreads, s.registerMessages, s.registerValues, s.registerBatches, s.registerBatchSteering, s.registerUsers} {
 		register(api)
 	}
 	s.describeAccess(api.OpenAPI())
@@ -230,6 +230,10 @@ type CallerView struct {
 	Tenant events.TenantID `json:"tenant_id"`
 	User   string          `json:"user_id,omitempty"`
 	Roles  []string        `json:"roles"`
+	// SignedIn is set for a browser that can sign out.
+	SignedIn bool `json:"signed_in,omitempty"`
+	// CanRestore is set for callers who may read what placeholders stand for.
+	CanRestore bool `json:"can_restore,omitempty"`
 }
 
 type serverOutput struct{ Body ServerView }
@@ -248,7 +252,9 @@ func (s *Server) getServer(ctx context.Context, _ *struct{}) (*serverOutput, err
 	c := callerOf(ctx)
 	return &serverOutput{ServerView{
 		Version: s.config.Version, CanStart: s.config.Runs != nil && c.Allow(access.RunsStart), Teams: s.teams(ctx), Now: time.Now().UTC(),
-		Caller: CallerView{Tenant: c.Tenant, User: c.User, Roles: orEmpty(c.Roles)},
+		Caller: CallerView{
+			Tenant: c.Tenant, User: c.User, Roles: orEmpty(c.Roles), SignedIn: c.signedIn, CanRestore: c.Allow(access.ContextRestore),
+		},
 	}}, nil
 }
 

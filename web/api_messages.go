@@ -50,11 +50,12 @@ type messagesInput struct {
 	After  seqParam        `query:"after" doc:"Only messages with a seq above this one, the oldest of them. Without it: the newest."`
 	Before seqParam        `query:"before" doc:"Only messages with a seq below this one, the newest of them. Not together with after."`
 	Limit  int             `query:"limit" minimum:"1" maximum:"500" default:"50" doc:"Messages at most."`
+	RestoreInput
 }
 
 type messagesOutput struct {
 	Body struct {
-		Messages []thread.Message `json:"messages" doc:"What the user and the agents who talk with the user said, oldest first. What agents say to each other is in the thread's events. Placeholders such as [EMAIL_1] are restored for callers who may read what they stand for."`
+		Messages []thread.Message `json:"messages" doc:"What the user and the agents who talk with the user said, oldest first. What agents say to each other is in the thread's events. They have placeholders such as [EMAIL_1] unless restore is asked for."`
 		More     bool             `json:"more" doc:"Whether there are further ones: newer ones where after was given, else older ones."`
 	}
 }
@@ -152,8 +153,11 @@ func (s *Server) listMessages(ctx context.Context, in *messagesInput) (*messages
 	}
 	out := &messagesOutput{}
 	err := s.foldThread(ctx, in.Thread, func(th *thread.Thread) error {
+		if in.Restore && !callerOf(ctx).Allow(access.ContextRestore) {
+			return missing(access.ContextRestore)
+		}
 		out.page(th, in)
-		if callerOf(ctx).Allow(access.ContextRestore) {
+		if in.Restore {
 			for i, m := range out.Body.Messages {
 				out.Body.Messages[i] = th.Restored(m)
 			}

@@ -27,6 +27,7 @@ func describeStreams(doc *huma.OpenAPI) {
 		Parameters: []*huma.Param{
 			{Name: "run_id", In: "path", Required: true, Schema: text},
 			{Name: "format", In: "query", Schema: &huma.Schema{Type: "string", Enum: []any{"jsonl", "html"}, Default: "jsonl"}},
+			{Name: "restore", In: "query", Schema: &huma.Schema{Type: "boolean", Default: false}, Description: "With what placeholders such as [EMAIL_1] stand for. Needs context:restore."},
 		},
 		Responses: answers("application/x-ndjson", "text/html"),
 	})

@@ -205,7 +205,7 @@ func TestExportHoldsHostileText(t *testing.T) {
 	summary, err := log.FindRun(t.Context(), events.LocalTenant, string(s.run))
 	require.NoError(t, err)
 	var out bytes.Buffer
-	require.NoError(t, web.WriteHTML(&out, summary, web.Encoded(t.Context(), log, s.key, s.seq)))
+	require.NoError(t, web.WriteHTML(&out, summary, web.Encoded(t.Context(), log, s.key, s.seq), false))
 	require.Equal(t, 2, strings.Count(out.String(), "</script>"))
 	require.Equal(t, 2, strings.Count(out.String(), "<script"))
 	require.NotContains(t, out.String(), "<!--")

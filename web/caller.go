@@ -12,6 +12,8 @@ import (
 type caller struct {
 	access.Identity
 	door door
+	// signedIn says that a browser asks, with the cookie of its session.
+	signedIn bool
 }
 
 type callerKey struct{}

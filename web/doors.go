@@ -23,6 +23,7 @@ var doors = map[string]door{
 	"GET /healthz":             {open: true},
 	"GET " + loginAddress:      {open: true},
 	"POST " + loginAddress:     {open: true},
+	"POST " + logoutAddress:    {open: true},
 	"GET /metrics":             {needs: access.MetricsRead},
 	"GET /ws":                  {needs: access.RunsRead},
 	pageRoute:                  {},
@@ -54,6 +55,7 @@ var doors = map[string]door{
 	"GET /api/v1/threads/{thread_id}":            {needs: access.RunsRead},
 	"GET /api/v1/threads/{thread_id}/events":     {needs: access.RunsRead},
 	"GET /api/v1/threads/{thread_id}/messages":   {needs: access.RunsRead},
+	"GET /api/v1/threads/{thread_id}/values":     {needs: access.ContextRestore},
 	"POST /api/v1/threads/{thread_id}/messages":  {needs: access.ThreadsWrite, changes: true},
 	"POST /api/v1/threads/{thread_id}/handoff":   {needs: access.ThreadsWrite, changes: true},
 	"DELETE /api/v1/threads/{thread_id}/handoff": {needs: access.ThreadsWrite, changes: true},
@@ -114,7 +116,7 @@ func (s *Server) admit(d door, next http.Handler) http.Handler {
 			s.problem(w, r, err)
 			return
 		}
-		next.ServeHTTP(w, r.WithContext(withCaller(r.Context(), caller{who, d})))
+		next.ServeHTTP(w, r.WithContext(withCaller(r.Context(), caller{who, d, s.guard.signedIn(r)})))
 	})
 }
 

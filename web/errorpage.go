@@ -9,7 +9,7 @@ import (
 
 // plainStyle is that of pages which are shown without the dashboard: who may not have that
 // may not have its style either.
-const plainStyle = `:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:34rem;margin:15vh auto;padding:0 1rem}input,button{font:inherit;padding:.25rem .75rem}h1{font-size:1.25rem}`
+const plainStyle = `:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:34rem;margin:15vh auto;padding:0 1rem}input,button{font:inherit;padding:.25rem .75rem;margin:.25rem 0}h1{font-size:1.25rem}`
 
 var plainPage = template.Must(template.New("plain").Parse(`<!doctype html>
 <html lang="en">
@@ -26,7 +26,8 @@ var plainPage = template.Must(template.New("plain").Parse(`<!doctype html>
 {{if .SignIn}}<form method="post" action="/login">
 <p><label>Token <input type="password" name="token" required autofocus autocomplete="current-password"></label> <button>Sign in</button></p>
 </form>
-<p>The token is in the file that convene serve was started with (--token-file). Starting the server again prints a link that works without it.</p>
+<p>Whoever runs this server gives you a token, with <code>convene token add</code>.{{range .Issuers}} An access token of {{.}} works as well.{{end}}</p>
+<p>If you run it yourself: the link that <code>convene serve</code> prints signs you in, once.</p>
 {{else}}<p><a href="/">To the dashboard</a></p>{{end}}
 </main>
 </body>
@@ -39,19 +40,19 @@ func wantsPage(r *http.Request) bool {
 }
 
 // errorPage answers an error for a person; one who is not signed in can do so there.
-func errorPage(w http.ResponseWriter, status int, detail string) {
+func (s *Server) errorPage(w http.ResponseWriter, r *http.Request, status int, detail string) {
 	title, signIn := http.StatusText(status), status == http.StatusUnauthorized
-	if signIn {
+	switch {
+	case signIn && r.Method == http.MethodPost:
+		title, detail = "Sign in", "This token lets nobody in. Check that it is whole; it may also have ended or been revoked."
+	case signIn:
 		title, detail = "Sign in", "This browser is not signed in, or no longer."
 	}
-	writePlain(w, status, title, detail, signIn)
-}
-
-func writePlain(w http.ResponseWriter, status int, title, text string, signIn bool) {
 	header := w.Header()
 	header.Set("Content-Type", "text/html; charset=utf-8")
 	header.Set("Cache-Control", "no-store")
+	header.Set("Referrer-Policy", "same-origin") // without one a browser sends the form with Origin: null, which is refused
 	header.Set("Content-Security-Policy", fmt.Sprintf("default-src 'none'; style-src 'sha256-%s'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'", digest([]byte(plainStyle))))
 	w.WriteHeader(status)
-	_ = plainPage.Execute(w, map[string]any{"Title": title, "Text": text, "SignIn": signIn, "Style": template.CSS(plainStyle)}) // a caller who is gone needs no answer
+	_ = plainPage.Execute(w, map[string]any{"Title": title, "Text": detail, "SignIn": signIn, "Issuers": s.config.Issuers, "Style": template.CSS(plainStyle)}) // a caller who is gone needs no answer
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gorilla/websocket"
 	"github.com/stretchr/testify/require"
 
 	"github.com/convene-run/convene/access"
@@ -24,6 +25,7 @@ func TestErrorsAsPages(t *testing.T) {
 	require.Contains(t, header.Get("Content-Type"), "text/html")
 	require.Contains(t, body, `<form method="post" action="/login">`)
 	require.NotContains(t, body, token)
+	require.Equal(t, "same-origin", header.Get("Referrer-Policy"), "else the form comes from the origin null")
 	status, header, body = server.get(t, "/api/v1/runs", "Accept", html)
 	require.Equal(t, http.StatusUnauthorized, status)
 	problem(t, header, body)
@@ -47,4 +49,42 @@ func TestErrorsAsPages(t *testing.T) {
 	require.Contains(t, body, "there is no page /no&lt;b&gt;where")
 	status, _, _ = server.do(t, http.MethodPost, "/login", "token="+token, "Content-Type", "application/x-www-form-urlencoded", "Origin", "http://evil.example")
 	require.Equal(t, http.StatusForbidden, status)
+}
+
+// A browser signs out for good, with all that it follows; pages of others cannot sign it out.
+func TestSignOut(t *testing.T) {
+	log := events.NewMemory()
+	s := newScript(t, log)
+	s.start("a run")
+	server := serve(t, web.Config{Log: log, Keeper: access.OneToken("a-token-of-this-test")})
+	sign := func() string {
+		_, header, _ := server.do(t, http.MethodPost, "/login", "token=a-token-of-this-test", "Content-Type", "application/x-www-form-urlencoded")
+		cookie, _, _ := strings.Cut(header.Get("Set-Cookie"), ";")
+		return cookie
+	}
+	cookie, other := sign(), sign()
+	socket, response, err := websocket.DefaultDialer.Dial("ws://"+server.address+"/ws?thread_id="+string(s.key.Thread), http.Header{"Cookie": {cookie}})
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+	defer socket.Close()
+	_, _, body := server.get(t, "/api/v1/server", "Cookie", cookie)
+	require.Contains(t, body, `"signed_in":true`)
+	_, _, body = server.get(t, "/api/v1/server", "Authorization", "Bearer a-token-of-this-test")
+	require.NotContains(t, body, "signed_in")
+
+	status, _, _ := server.do(t, http.MethodPost, "/logout", "", "Cookie", cookie, "Origin", "http://evil.example")
+	require.Equal(t, http.StatusForbidden, status)
+	status, _, _ = server.get(t, "/api/v1/runs", "Cookie", cookie)
+	require.Equal(t, http.StatusOK, status)
+	status, header, _ := server.do(t, http.MethodPost, "/logout", "", "Cookie", cookie)
+	require.Equal(t, http.StatusNoContent, status)
+	require.Contains(t, header.Get("Set-Cookie"), "Max-Age=0")
+	for err == nil {
+		_, _, err = socket.ReadMessage()
+	}
+	require.True(t, websocket.IsCloseError(err, websocket.ClosePolicyViolation), "%v", err)
+	status, _, _ = server.get(t, "/api/v1/runs", "Cookie", cookie)
+	require.Equal(t, http.StatusUnauthorized, status)
+	status, _, _ = server.get(t, "/api/v1/runs", "Cookie", other)
+	require.Equal(t, http.StatusOK, status, "the other browser's session is its own")
 }

@@ -35,8 +35,13 @@ var exportTemplate = template.Must(template.New("export").Parse(`<!doctype html>
 
 // WriteHTML writes a run as one HTML file that opens from disk and reaches no
 // network: the page and the events of the run's thread. bodies are events in the
-// form of [events.Encode], in order. Of what is kept for an endpoint the page has a sign.
-func WriteHTML(w io.Writer, run events.RunSummary, bodies iter.Seq2[[]byte, error]) error {
+// form of [events.Encode], in order. Of what is kept for an endpoint the page has a sign. restore
+// has it show what placeholders stand for: whoever calls has checked that the reader may see it.
+func WriteHTML(w io.Writer, run events.RunSummary, bodies iter.Seq2[[]byte, error], restore bool) error {
+	form := events.ForViewers
+	if restore {
+		form = events.ForRestoring
+	}
 	script, style := distFile(wholeScript), distFile("app.css")
 	// These would end the element that holds the script, or begin another in it. They
 	// stand in strings and expressions alone, where they may be written so.
@@ -50,7 +55,7 @@ func WriteHTML(w io.Writer, run events.RunSummary, bodies iter.Seq2[[]byte, erro
 	if err != nil {
 		return fmt.Errorf("write export of run %s: %w", run.Run, err)
 	}
-	for body, err := range eachForViewers(bodies) {
+	for body, err := range each(bodies, form) {
 		if err != nil {
 			return fmt.Errorf("export run %s: %w", run.Run, err)
 		}
@@ -70,9 +75,14 @@ func digest(body []byte) string {
 	return base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// serveExport answers GET /api/v1/runs/{run_id}/export?format=html|jsonl.
+// serveExport answers GET /api/v1/runs/{run_id}/export?format=html|jsonl&restore=true|false.
 func (s *Server) serveExport(w http.ResponseWriter, r *http.Request) {
 	view, err := s.view(r.Context(), r.PathValue("run_id"))
+	if err != nil {
+		s.problem(w, r, err)
+		return
+	}
+	restore, err := s.mayRestore(r)
 	if err != nil {
 		s.problem(w, r, err)
 		return
@@ -80,13 +90,13 @@ func (s *Server) serveExport(w http.ResponseWriter, r *http.Request) {
 	key := callerOf(r.Context()).key(view.Thread)
 	bodies := Encoded(r.Context(), s.config.Log, key, view.LastSeq)
 	name, kind := "convene-"+string(view.Run), "application/x-ndjson"
-	write := func() error { return writeJSONL(w, bodies) }
+	write := func() error { return writeJSONL(w, bodies, restore) }
 	switch format := r.URL.Query().Get("format"); format {
 	case "jsonl", "":
 		name += ".jsonl"
 	case "html":
 		name, kind = name+".html", "text/html; charset=utf-8"
-		write = func() error { return WriteHTML(w, view.RunSummary, bodies) }
+		write = func() error { return WriteHTML(w, view.RunSummary, bodies, restore) }
 	default:
 		s.problem(w, r, refuse(http.StatusBadRequest, "format=%.40q is not known: html or jsonl", format))
 		return

@@ -39,8 +39,12 @@ func Encoded(ctx context.Context, log events.Reader, key events.ThreadKey, throu
 	}
 }
 
-// writeJSONL writes events, one on a line.
-func writeJSONL(w io.Writer, bodies iter.Seq2[[]byte, error]) error {
+// writeJSONL writes events, one on a line; with restore, what placeholders stand for is among
+// them.
+func writeJSONL(w io.Writer, bodies iter.Seq2[[]byte, error], restore bool) error {
+	if !restore {
+		bodies = each(bodies, events.WithoutValues)
+	}
 	out := bufio.NewWriter(w)
 	for body, err := range bodies {
 		if err != nil {

@@ -293,10 +293,7 @@ func (s *Server) serveLogin(w http.ResponseWriter, r *http.Request) {
 		s.problem(w, r, err)
 		return
 	}
-	http.SetCookie(w, &http.Cookie{
-		Name: cookieName, Value: secret, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
-		Secure: r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https",
-	})
+	http.SetCookie(w, sessionCookie(r, secret, 0))
 	// A redirect would not carry a strict cookie when the link was clicked elsewhere.
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	_, _ = w.Write([]byte(`<!doctype html><meta http-equiv="refresh" content="0;url=/"><title>convene</title><a href="/">Open the dashboard</a>`))

@@ -263,7 +263,7 @@ func TestOtherMethods(t *testing.T) {
 	s := newScript(t, log)
 	s.start("a run")
 	server := serve(t, web.Config{Log: log, Runs: newSimRuns(t, log, sim.Options{})})
-	methods := map[string][]string{"/healthz": {"GET", "HEAD"}, "/login": {"GET", "HEAD", "POST"}}
+	methods := map[string][]string{"/healthz": {"GET", "HEAD"}, "/login": {"GET", "HEAD", "POST"}, "/logout": {"POST"}}
 	for _, route := range routes(t, server, s) {
 		if strings.HasSuffix(route.path, "nothing") {
 			continue

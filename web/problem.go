@@ -42,7 +42,7 @@ func (s *Server) problem(w http.ResponseWriter, r *http.Request, err error) {
 		s.config.Logger.Error().Err(err).Str("path", r.URL.Path).Msg("request failed")
 	}
 	if wantsPage(r) && !strings.HasPrefix(r.URL.Path, "/api/") {
-		errorPage(w, status, detail)
+		s.errorPage(w, r, status, detail)
 		return
 	}
 	w.Header().Set("Content-Type", "application/problem+json")

@@ -51,6 +51,9 @@ type Config struct {
 	// As is whoever calls where there is no Keeper, and who signs in by [Server.LoginURL] where
 	// there is one. Defaults to the operator of [events.LocalTenant].
 	As access.Identity
+	// Issuers are the addresses of the identity providers whose tokens Keeper takes, for the
+	// page on which people sign in.
+	Issuers []string
 	// Limiters gives what holds calls of the endpoints back, for /metrics; nil where this
 	// process asks none.
 	Limiters func() []events.BatchLimiter
@@ -143,6 +146,7 @@ func (s *Server) routes() http.Handler {
 	})
 	mux.HandleFunc("GET "+loginAddress, s.serveLogin)
 	mux.HandleFunc("POST "+loginAddress, s.serveLogin)
+	mux.HandleFunc("POST "+logoutAddress, s.serveLogout)
 	mux.Handle("GET /metrics", s.metrics.handler())
 	mux.HandleFunc("GET /ws", s.serveSocket)
 	mux.HandleFunc("GET /api/v1/threads/{thread_id}/events", s.serveStream)

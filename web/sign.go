@@ -1,17 +1,13 @@
 package web
 
-import (
-	"iter"
+import "iter"
 
-	"github.com/convene-run/convene/events"
-)
-
-// eachForViewers gives the bodies as viewers get them.
-func eachForViewers(bodies iter.Seq2[[]byte, error]) iter.Seq2[[]byte, error] {
+// each gives the bodies as form makes them.
+func each(bodies iter.Seq2[[]byte, error], form func([]byte) []byte) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for body, err := range bodies {
 			if err == nil {
-				body = events.ForViewers(body)
+				body = form(body)
 			}
 			if !yield(body, err) {
 				return

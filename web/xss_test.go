@@ -362,7 +362,7 @@ func showFiled(t *testing.T, a *account, vectors []string) {
 					return
 				}
 			}
-		}))
+		}, false))
 		require.NoError(t, file.Close())
 		b.open("about:blank")
 		b.open((&url.URL{Scheme: "file", Path: path}).String())
@@ -488,7 +488,7 @@ func skeleton(t *testing.T, text string) []string {
 				return
 			}
 		}
-	}))
+	}, false))
 	var elements []string
 	tokens := html.NewTokenizer(&out)
 	for kind := tokens.Next(); kind != html.ErrorToken; kind = tokens.Next() {

@@ -13,7 +13,7 @@ import (
 )
 
 func newExportCommand(a *app) *cobra.Command {
-	var jsonl, html, sarif bool
+	var jsonl, html, sarif, restore bool
 	var output string
 	c := &cobra.Command{
 		Use:   "export [RUN] --jsonl | --html | --sarif",
@@ -42,18 +42,20 @@ is no row of a batch.
 			if sarif {
 				return a.exportSARIF(c.Context(), args, output)
 			}
-			return a.export(c.Context(), args, output, html)
+			return a.export(c.Context(), args, output, html, restore)
 		},
 	}
 	c.Flags().BoolVar(&jsonl, "jsonl", false, "the log as JSON lines")
 	c.Flags().BoolVar(&html, "html", false, "the dashboard with the run in it, as one HTML file")
 	c.Flags().BoolVar(&sarif, "sarif", false, "what a review found, as SARIF 2.1.0")
+	c.Flags().BoolVar(&restore, "restore", false, "with what placeholders such as [EMAIL_1] stand for")
 	c.MarkFlagsMutuallyExclusive("jsonl", "html", "sarif")
+	c.MarkFlagsMutuallyExclusive("restore", "sarif")
 	c.Flags().StringVarP(&output, "output", "o", "", "write to this file instead of stdout")
 	return c
 }
 
-func (a *app) export(ctx context.Context, args []string, output string, html bool) (err error) {
+func (a *app) export(ctx context.Context, args []string, output string, html, restore bool) (err error) {
 	log, err := a.storeToRead(ctx)
 	if err != nil {
 		return err
@@ -64,11 +66,14 @@ func (a *app) export(ctx context.Context, args []string, output string, html boo
 		return err
 	}
 	if html {
-		return a.exportHTML(ctx, log, run, output)
+		return a.exportHTML(ctx, log, run, output, restore)
 	}
 	var file bytes.Buffer
 	err = eachEvent(ctx, log, run, func(env events.Envelope) error {
 		body, err := events.Encode(env)
+		if !restore {
+			body = events.WithoutValues(body)
+		}
 		switch {
 		case err != nil:
 			return err
@@ -84,10 +89,10 @@ func (a *app) export(ctx context.Context, args []string, output string, html boo
 	return a.writeExport(run, output, file.Bytes())
 }
 
-func (a *app) exportHTML(ctx context.Context, log events.Log, run events.RunSummary, output string) error {
+func (a *app) exportHTML(ctx context.Context, log events.Log, run events.RunSummary, output string, restore bool) error {
 	key := events.ThreadKey{Tenant: run.Tenant, Thread: run.Thread}
 	var page bytes.Buffer
-	if err := web.WriteHTML(&page, run, web.Encoded(ctx, log, key, run.LastSeq)); err != nil {
+	if err := web.WriteHTML(&page, run, web.Encoded(ctx, log, key, run.LastSeq), restore); err != nil {
 		return err
 	}
 	if output != "" {

@@ -51,6 +51,15 @@ func (a *app) keeper(tokenFile string) (access.Keeper, error) {
 	return all, nil
 }
 
+// issuers are the addresses of the identity providers that [app.keeper] asks.
+func (a *app) issuers() (addresses []string) {
+	issuers, _ := a.config.Issuers() // what is wrong with them the keeper said
+	for _, issuer := range issuers {
+		addresses = append(addresses, issuer.URL)
+	}
+	return addresses
+}
+
 // tokens opens the file of tokens, nil where there is none that the configuration names.
 func (a *app) tokens() (*access.Tokens, error) {
 	path, named := a.config.Tokens()

@@ -103,7 +103,7 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 		return usage(err)
 	}
 	dash, err := a.dashboard(web.Config{
-		Log: d.log, Kept: r.Kept(), Runs: steer.New(steered), Batches: &steer.Batches{Runner: r}, Users: &steer.Users{Log: d.log, Wipe: d.wipe}, Address: f.address, Hosts: f.hosts, Keeper: keeper, Logger: a.requestLog(d.level),
+		Log: d.log, Kept: r.Kept(), Runs: steer.New(steered), Batches: &steer.Batches{Runner: r}, Users: &steer.Users{Log: d.log, Wipe: d.wipe}, Address: f.address, Hosts: f.hosts, Keeper: keeper, Issuers: a.issuers(), Logger: a.requestLog(d.level),
 		Metrics: hooks.Metrics(), Transitions: r.Transitions,
 	}, "--addr")
 	if err != nil {

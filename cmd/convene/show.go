@@ -19,7 +19,7 @@ import (
 
 // showFlags are those of `convene show`.
 type showFlags struct {
-	json, sources, events, artifacts, text bool
+	json, sources, events, artifacts, text, restore bool
 
 	call, artifact, output string
 
@@ -54,6 +54,7 @@ writes one of them out, by its name or id: its bytes, or with --text what was re
 	flags.StringVar(&f.artifact, "artifact", "", "write out the file with this name or id")
 	flags.BoolVar(&f.text, "text", false, "with --artifact: the text that was read of the file, such as of a PDF, not its bytes")
 	flags.StringVarP(&f.output, "output", "o", "", "with --artifact: write to this file instead of stdout")
+	flags.BoolVar(&f.restore, "restore", false, "with the values in place of placeholders such as [EMAIL_1]")
 	f.part.register(c)
 	for _, view := range []string{"call", "answer-only", "document-only"} {
 		c.MarkFlagsMutuallyExclusive("sources", "events", "artifacts", "artifact", view)
@@ -67,14 +68,20 @@ func (a *app) show(ctx context.Context, args []string, f showFlags) (err error) 
 	if err := f.check(); err != nil {
 		return usage(err)
 	}
-	log, err := a.storeToRead(ctx)
+	store, err := a.storeToRead(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, log.Close()) }()
-	summary, err := a.namedRun(ctx, log, args)
+	defer func() { err = errors.Join(err, store.Close()) }()
+	summary, err := a.namedRun(ctx, store, args)
 	if err != nil {
 		return err
+	}
+	var log events.Log = store
+	if f.restore {
+		if log, err = restoredLog(ctx, log, summary); err != nil {
+			return err
+		}
 	}
 	switch {
 	case f.call != "":

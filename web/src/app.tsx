@@ -11,6 +11,8 @@ import { loadRuns, runsThere, RunsPage } from "./runspage";
 import { cycleTheme, theme } from "./theme";
 import { loadThreads, ThreadsPage, threadsThere } from "./threadspage";
 import { tick } from "./clock";
+import { askServer } from "./serverinfo";
+import { Who } from "./who";
 import type { ThreadView } from "./threadview";
 import type { ComponentType } from "preact";
 
@@ -108,6 +110,7 @@ function start(): void {
   if (embedded === null && place === "runs") loadRuns();
   if (embedded === null && place === "threads") loadThreads();
   if (embedded === null && place === "batches") void batches.load();
+  if (embedded === null && place !== "runs" && place !== "threads") void askServer();
 }
 
 // patienceMs is how long the page is not drawn while there is nothing to read: what
@@ -148,6 +151,7 @@ function Header() {
         </nav>
       )}
       <span class="fill" />
+      {!signedOut.value && <Who />}
       {signedOut.value && <a href="/login">Signed out: sign in again</a>}
       <button type="button" class="plain" onClick={() => (helpOpen.value = true)} title="Keys" aria-keyshortcuts="?"><kbd>?</kbd> <span class="word">keys</span></button>
       <button type="button" class="plain theme" onClick={cycleTheme} aria-label={"Colours: " + theme.value}>{themes[theme.value]} <span class="word">{theme.value}</span></button>

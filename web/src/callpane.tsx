@@ -1,5 +1,6 @@
 // A model call, shown as people read it, and what each agent has cost.
 
+import { restored } from "./values";
 import { useMemo } from "preact/hooks";
 import { argumentsOf, costs, type Message, sentFor } from "./call";
 import type { CitedPage, FailedAttempt, ModelCalled, Reply, Usage } from "./events";
@@ -128,7 +129,7 @@ function Cited({ pages }: { pages: CitedPage[] }) {
 }
 
 function Plain({ text }: { text: string }) {
-  return <pre>{cut(text)}</pre>;
+  return <pre>{restored(cut(text))}</pre>;
 }
 
 function cut(text: string): string {

@@ -13,6 +13,8 @@ import { Markdown } from "./markdown";
 import { ConnectionNotice, StatusMark } from "./parts";
 import { Exit, Offer } from "./handoffactions";
 import { Questions } from "./questions";
+import { restored } from "./values";
+import { ValuesButton } from "./valuesbutton";
 import type { Hidden, Item, Mark, Said } from "./talk";
 
 export function ChatPage({ view, file }: { view: ChatView; file: boolean }) {
@@ -57,7 +59,7 @@ function Head({ view, run, file }: { view: ChatView; run?: Run; file: boolean })
         {run && <span class="team">{run.summary.team}</span>}
         {run?.summary.simulated && <em class="simulated" title="No real model was called: the answers are made up by the simulation">simulated model</em>}
       </div>
-      {!file && <div class="actions"><Exit view={view} /></div>}
+      {(!file || view.replaced.size > 0) && <div class="actions"><ValuesButton view={view} file={file} />{!file && <Exit view={view} />}</div>}
       <ConnectionNotice view={view}><Notice view={view} run={run} /></ConnectionNotice>
     </section>
   );
@@ -170,7 +172,7 @@ function Message({ view, said, again }: { view: ChatView; said: Said; again: boo
 
 function Text({ said }: { said: Said }) {
   if (said.role === "user") return <p class="plain">{said.content}</p>;
-  if (said.structured) return <pre tabIndex={0} role="region" aria-label="Answer"><code>{said.content}</code></pre>;
+  if (said.structured) return <pre tabIndex={0} role="region" aria-label="Answer"><code>{restored(said.content)}</code></pre>;
   return <Markdown text={said.content} />;
 }
 

@@ -6,6 +6,7 @@
 import type { Token, Tokens } from "marked";
 import type { ComponentChildren, VNode } from "preact";
 import { Lexed, type Note } from "./lexer";
+import { restored } from "./values";
 import { Code, NoteMark, pieceCells, TableRows } from "./markdownparts";
 
 // Wrap puts a stretch of text, at this place of the source, into an element. Texts of
@@ -19,7 +20,8 @@ const maxDepth = 24;
 
 export function Markdown({ text, wrap = plain, shift = 2 }: { text: string; wrap?: Wrap; shift?: number }): VNode {
   const lexed = new Lexed(text);
-  return <>{new Renderer(text, lexed, wrap, shift).blocks(lexed.blocks, 0)}</>;
+  const shown: Wrap = (part, at, key, block) => wrap(restored(part), at, key, block);
+  return <>{new Renderer(text, lexed, shown, shift).blocks(lexed.blocks, 0)}</>;
 }
 
 // Piece is a stretch of shown text, at most a sentence.

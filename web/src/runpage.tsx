@@ -1,6 +1,7 @@
 // One run, live or replayed: header, plan, document, what goes on now, the log,
 // and the timeline below.
 
+import { ValuesButton } from "./valuesbutton";
 import { signal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { onePath } from "./paths";
@@ -179,9 +180,10 @@ function Actions({ view, run, file }: { view: RunView; run: Run; file: boolean }
     document.addEventListener("keydown", close);
     return () => document.removeEventListener("keydown", close);
   }, []);
-  if (file) return null;
+  if (file) return view.replaced.size > 0 ? <div class="actions"><ValuesButton view={view} file /></div> : null;
   return (
     <div class="actions">
+      <ValuesButton view={view} file={false} />
       {driven && !parked(status) && !over(status) && (
         <button type="button" disabled={busy.value !== "" || stopping.value === run.id} title="Park the run: it can be resumed" onClick={() => void stop(run.id)}>
           {stopping.value === run.id ? "Stopping …" : "Stop"}

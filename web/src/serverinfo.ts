@@ -11,8 +11,18 @@ export interface Team {
   specialists: string[];
 }
 
+// Caller is who the server takes the reader for.
+export interface Caller {
+  tenant_id: string;
+  user_id?: string;
+  roles: string[];
+  signed_in?: boolean;
+  can_restore?: boolean;
+}
+
 interface ServerInfo {
   version: string;
+  caller: Caller;
   can_start: boolean;
   teams: Team[];
 }

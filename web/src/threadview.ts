@@ -18,6 +18,10 @@ export abstract class ThreadView {
   readonly live = signal<Live | null>(null);
   readonly failure = signal("");
   readonly playing = signal(false);
+  // replaced are the placeholders that there are, with what they stand for where the log says so.
+  readonly replaced = new Map<string, string>();
+  // thread is the thread that is followed; "" for a file.
+  thread = "";
   // skew is how far the server's clock is ahead of the reader's.
   skew = 0;
   lastHeard = 0;
@@ -41,6 +45,7 @@ export abstract class ThreadView {
   abstract ticking(): boolean;
 
   follow(thread: string): void {
+    this.thread = thread;
     this.connection = new Connection(thread, 0, {
       events: (batch) => this.take(batch),
       live: (live) => {
@@ -76,6 +81,7 @@ export abstract class ThreadView {
       for (const env of batch) {
         this.fold(env);
         this.events.push(env);
+        if (env.type === "values_replaced") for (const v of env.data.values ?? []) this.replaced.set(v.placeholder, v.original);
       }
     } catch (err) {
       this.failure.value = String(err instanceof Error ? err.message : err);
