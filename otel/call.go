@@ -23,7 +23,7 @@ func (f *fold) modelCalled(env events.Envelope, e events.ModelCalled) {
 	s := f.call(env, e.ID, e.Model, began)
 	s.events = failures(began, e.Retries)
 	s.attributes = append(s.attributes, provider(e.Provider))
-	s.attributes = append(s.attributes, usage(e.Usage)...)
+	s.attributes = usage(s.attributes, e.Usage)
 	s.attributes = append(s.attributes,
 		timeToFirstChunk.Float64(ms(e.FirstTokenMS).Seconds()), queuedTime.Float64(ms(e.QueuedMS).Seconds()), attempts.Int(e.Attempts))
 	if e.Reply.FinishReason != "" {
@@ -35,7 +35,7 @@ func (f *fold) modelCalled(env events.Envelope, e events.ModelCalled) {
 	if e.CostUSD != nil {
 		s.attributes = append(s.attributes, costUSD.Float64(*e.CostUSD))
 	}
-	s.attributes = append(s.attributes, lost(e.Lost)...)
+	s.attributes = lost(s.attributes, e.Lost)
 	if f.content {
 		s.attributes = append(s.attributes, replied(e.Reply))
 	}
@@ -56,23 +56,20 @@ func (f *fold) callFailed(env events.Envelope, e events.FailedCall) {
 	s.events = failures(began, e.Attempts)
 	s.failed = last.Error
 	s.attributes = append(s.attributes, attempts.Int(len(e.Attempts)+e.EarlierAttempts))
-	s.attributes = append(s.attributes, lost(e.Lost)...)
+	s.attributes = lost(s.attributes, e.Lost)
 	f.end(s)
 }
 
 // call is the span of a model call. A call that failed may be made again under its id, so
 // the span has its own by its event.
-func (f *fold) call(env events.Envelope, id events.ModelCallID, model string, began time.Time) span {
+func (f *fold) call(env events.Envelope, id events.ModelCallID, model string, began time.Time) *span {
 	agent := f.at(env, began)
 	if began.Before(agent.start) { // by less than the millisecond that durations are rounded to
 		began = agent.start
 	}
-	return span{
-		id: spanOf(f.run, "call", env.Seq), parent: agent.id, name: chat + " " + model, kind: trace.SpanKindClient, start: began, end: env.Time,
-		attributes: []attribute.KeyValue{
-			operationName.String(chat), requestModel.String(model), conversationID.String(f.conversation),
-			runID.String(string(f.run)), modelCall.String(string(id)),
-		},
+	return &span{
+		id: callSpan(f.run, env.Seq), parent: agent.id, name: chat + " " + model, kind: trace.SpanKindClient, start: began, end: env.Time,
+		attributes: f.attributes(operationName.String(chat), requestModel.String(model), modelCall.String(string(id))),
 	}
 }
 
@@ -84,12 +81,11 @@ func (f *fold) toolDone(env events.Envelope, e events.ToolCallDone) {
 		began = env.Time
 	}
 	delete(f.begun, key)
-	s := span{
+	s := &span{
 		id: toolSpan(f.run, e.CallRef), parent: f.at(env, began).id, name: executeTool + " " + e.Tool, start: began, end: env.Time,
-		attributes: []attribute.KeyValue{
+		attributes: f.attributes(
 			operationName.String(executeTool), toolName.String(e.Tool), toolType.String(toolTypeFunction),
-			toolCallID.String(string(e.CallID)), conversationID.String(f.conversation), runID.String(string(f.run)), modelCall.String(string(e.ModelCall)),
-		},
+			toolCallID.String(string(e.CallID)), modelCall.String(string(e.ModelCall))),
 	}
 	if e.Failed {
 		s.failed = "tool_error"
@@ -105,6 +101,9 @@ func until(a events.FailedAttempt) time.Duration { return ms(a.StartMS + a.RanMS
 
 // failures are the attempts of a call that failed, at the moments when they did.
 func failures(began time.Time, failed []events.FailedAttempt) []spanEvent {
+	if len(failed) == 0 {
+		return nil
+	}
 	all := make([]spanEvent, len(failed))
 	for i, a := range failed {
 		all[i] = spanEvent{attemptEvent, began.Add(ms(a.StartMS + a.RanMS)), []attribute.KeyValue{errorType.String(a.Error), requestModel.String(a.Model)}}
@@ -115,25 +114,25 @@ func failures(began time.Time, failed []events.FailedAttempt) []spanEvent {
 	return all
 }
 
-func usage(u events.Usage) []attribute.KeyValue {
-	all := []attribute.KeyValue{inputTokens.Int64(u.InputTokens), outputTokens.Int64(u.OutputTokens)}
+func usage(to []attribute.KeyValue, u events.Usage) []attribute.KeyValue {
+	to = append(to, inputTokens.Int64(u.InputTokens), outputTokens.Int64(u.OutputTokens))
 	if u.CachedInputTokens > 0 {
-		all = append(all, cacheReadTokens.Int64(u.CachedInputTokens))
+		to = append(to, cacheReadTokens.Int64(u.CachedInputTokens))
 	}
 	if u.CacheWriteInputTokens > 0 {
-		all = append(all, cacheWriteTokens.Int64(u.CacheWriteInputTokens))
+		to = append(to, cacheWriteTokens.Int64(u.CacheWriteInputTokens))
 	}
 	if u.ReasoningTokens > 0 {
-		all = append(all, reasoningTokens.Int64(u.ReasoningTokens))
+		to = append(to, reasoningTokens.Int64(u.ReasoningTokens))
 	}
-	return all
+	return to
 }
 
-func lost(s *events.Spent) []attribute.KeyValue {
+func lost(to []attribute.KeyValue, s *events.Spent) []attribute.KeyValue {
 	if s == nil {
-		return nil
+		return to
 	}
-	return []attribute.KeyValue{lostTokens.Int64(s.Usage.Total())}
+	return append(to, lostTokens.Int64(s.Usage.Total()))
 }
 
 // message is one in the form of the conventions.

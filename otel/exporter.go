@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/propagation"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -33,87 +34,79 @@ type Config struct {
 type Exporter struct {
 	log     events.Reader
 	content bool
-	traces  *sdktrace.TracerProvider
+	// tracer decides which traces are sampled. Spans are made without it.
 	tracer  trace.Tracer
+	traces  *traceSink // nil where they are not wanted
 	meters  *sdkmetric.MeterProvider
 	metrics *metrics // nil where they are not wanted
 
-	mu      sync.Mutex // guards what follows
-	threads map[events.ThreadKey]*followed
+	mu sync.Mutex // guards what follows
+	// runs are those that are driven here. One that is not exported, since it is not sampled or
+	// its beginning could not be read, is nil.
+	runs map[events.RunID]*traced
 }
 
-// followed is a thread whose run is driven here.
-type followed struct {
-	seq events.Seq
-	run *traced // nil between runs
-	// lost is a run whose beginning could not be read: it is left out.
-	lost events.RunID
-}
-
-// traced is a run with its root, which is begun with the SDK so that its sampler has decided
-// before the first child ends.
+// traced is a run whose trace is sampled.
 type traced struct {
 	*fold
-	root trace.Span
+	// root is the span of the run, above the one that it is part of.
+	root, above trace.SpanContext
 }
 
 // OnEvent takes an event of a run that is driven here, for [runner.Hooks]: those of a thread in
 // their order. It returns soon, and never waits for a collector.
 func (e *Exporter) OnEvent(env events.Envelope) {
-	thread := e.thread(env)
-	if started, ok := env.Data.(events.WorkflowStarted); ok {
-		thread.run = e.begin(env, started)
-		return
-	}
-	if env.Run == "" || env.Run == thread.lost {
-		return
-	}
-	if thread.run == nil || thread.run.run != env.Run {
-		if thread.run = e.load(env); thread.run == nil {
-			thread.lost = env.Run
-			return
-		}
-	}
-	e.end(thread.run, thread.run.apply(env))
 	if e.metrics != nil {
 		e.metrics.count(env)
 	}
+	if e.traces == nil || env.Run == "" || !folded[env.Data.Kind()] {
+		return
+	}
+	if run := e.runOf(env); run != nil {
+		for _, s := range run.apply(env) {
+			e.traces.add(run, s)
+		}
+	}
 	switch env.Data.(type) {
 	case events.WorkflowFinished, events.RunSuspended:
-		e.forget(env.Key())
+		e.mu.Lock()
+		delete(e.runs, env.Run)
+		e.mu.Unlock()
 	}
 }
 
-// thread finds the event's thread. What was known of one that another process has driven
-// meanwhile is out of date.
-func (e *Exporter) thread(env events.Envelope) *followed {
+// runOf gives the run of an event, nil if that is not exported. What was known of one that is
+// resumed is out of date: another process may have driven it meanwhile.
+func (e *Exporter) runOf(env events.Envelope) *traced {
+	started, begins := env.Data.(events.WorkflowStarted)
+	_, resumed := env.Data.(events.RunResumed)
 	e.mu.Lock()
-	defer e.mu.Unlock()
-	thread := e.threads[env.Key()]
-	if thread == nil || thread.seq+1 != env.Seq {
-		thread = &followed{}
-		e.threads[env.Key()] = thread
+	run, known := e.runs[env.Run]
+	e.mu.Unlock()
+	if known && !begins && !resumed {
+		return run
 	}
-	thread.seq = env.Seq
-	return thread
-}
-
-func (e *Exporter) forget(key events.ThreadKey) {
+	if begins {
+		run = e.begin(env, started)
+	} else {
+		run = e.load(env)
+	}
 	e.mu.Lock()
-	defer e.mu.Unlock()
-	delete(e.threads, key)
+	e.runs[env.Run] = run
+	e.mu.Unlock()
+	return run
 }
 
 // load folds what a run had before the event, nil if that cannot be read. A process that let
 // go of the run in good order has exported it; what one that died has not, nobody knows, and
 // the same spans may come twice.
 func (e *Exporter) load(next events.Envelope) *traced {
-	before, err := e.log.Read(context.Background(), next.Key(), 0, 0, folded...)
+	before, err := e.log.Read(context.Background(), next.Key(), 0, 0, slices.Collect(maps.Keys(folded))...)
 	if err != nil {
 		return nil
 	}
 	var run *traced
-	var spans []span
+	var spans []*span
 	for _, env := range before {
 		if env.Run != next.Run || env.Seq >= next.Seq {
 			continue
@@ -125,61 +118,45 @@ func (e *Exporter) load(next events.Envelope) *traced {
 		}
 	}
 	if run != nil && !run.parked {
-		e.end(run, spans)
+		for _, s := range spans {
+			e.traces.add(run, s)
+		}
 	}
 	return run
 }
 
-// begin opens the root of a run's trace, within that of whoever asked for it.
+// begin begins a run's trace, within that of whoever asked for it: nil if it is not sampled.
 func (e *Exporter) begin(env events.Envelope, started events.WorkflowStarted) *traced {
-	run := &traced{fold: newFold(env, started, e.content)}
-	ctx := propagation.TraceContext{}.Extract(context.Background(), propagation.MapCarrier{"traceparent": started.Traceparent})
-	run.fold.root.parent = trace.SpanContextFromContext(ctx).SpanID()
-	ctx = context.WithValue(ctx, idsKey{}, ids{traceOf(env.Run), run.fold.root.id})
-	_, run.root = e.tracer.Start(ctx, run.fold.root.name, trace.WithTimestamp(run.fold.root.start))
+	root, above := e.root(env.Run, started.Traceparent)
+	if !root.IsSampled() {
+		return nil
+	}
+	run := &traced{newFold(env, started, e.content), root, above}
+	run.fold.root.parent = above.SpanID()
 	return run
+}
+
+// root gives the span of a run as the sampler decides on it, and the one that it is part of.
+func (e *Exporter) root(run events.RunID, traceparent string) (root, above trace.SpanContext) {
+	ctx := propagation.TraceContext{}.Extract(context.Background(), propagation.MapCarrier{"traceparent": traceparent})
+	above = trace.SpanContextFromContext(ctx)
+	_, span := e.tracer.Start(context.WithValue(ctx, idsKey{}, ids{traceOf(run), rootSpan(run)}), invokeWorkflow) // for its context: it never ends
+	return span.SpanContext(), above
 }
 
 // Traceparent gives the span that the call of a tool will have, as W3C Trace Context writes
 // it, for the call to take along. The flag is what the sampler says of the run's trace.
 // above is the span that the run is part of, "" for none.
 func (e *Exporter) Traceparent(run events.RunID, above string, call events.CallRef) string {
-	ctx := propagation.TraceContext{}.Extract(context.Background(), propagation.MapCarrier{"traceparent": above})
-	ctx = context.WithValue(ctx, idsKey{}, ids{traceOf(run), rootSpan(run)})
-	_, root := e.tracer.Start(ctx, invokeWorkflow) // never ended, and so never exported
-	span := root.SpanContext().WithSpanID(toolSpan(run, call))
+	root, _ := e.root(run, above)
 	carrier := propagation.MapCarrier{}
-	propagation.TraceContext{}.Inject(trace.ContextWithSpanContext(context.Background(), span), carrier)
+	propagation.TraceContext{}.Inject(trace.ContextWithSpanContext(context.Background(), root.WithSpanID(toolSpan(run, call))), carrier)
 	return carrier["traceparent"]
-}
-
-// end exports spans of a run.
-func (e *Exporter) end(run *traced, spans []span) {
-	root := run.root.SpanContext()
-	for _, s := range spans {
-		if s.id == root.SpanID() {
-			finish(run.root, s)
-			continue
-		}
-		parent := trace.ContextWithSpanContext(context.Background(), root.WithSpanID(s.parent))
-		parent = context.WithValue(parent, idsKey{}, ids{span: s.id})
-		_, child := e.tracer.Start(parent, s.name, trace.WithTimestamp(s.start), trace.WithSpanKind(s.kind))
-		finish(child, s)
-	}
-}
-
-func finish(to trace.Span, s span) {
-	to.SetAttributes(s.attributes...)
-	to.SetStatus(s.status(), "")
-	for _, event := range s.events {
-		to.AddEvent(event.name, trace.WithTimestamp(event.at), trace.WithAttributes(event.attributes...))
-	}
-	to.End(trace.WithTimestamp(s.end))
 }
 
 // Shutdown sends what is left, as long as ctx lasts. Nothing is exported afterwards.
 func (e *Exporter) Shutdown(ctx context.Context) error {
-	err := errors.Join(e.traces.Shutdown(ctx), e.meters.Shutdown(ctx))
+	err := errors.Join(e.traces.shutdown(ctx), e.meters.Shutdown(ctx))
 	if err != nil {
 		return fmt.Errorf("export the last traces and metrics: %w", err)
 	}
@@ -211,5 +188,3 @@ var _ sdktrace.IDGenerator = givenIDs{}
 
 // scope names the package to collectors.
 const scope = "github.com/convene-run/convene/otel"
-
-func with(all ...attribute.KeyValue) attribute.Set { return attribute.NewSet(all...) }

@@ -15,13 +15,14 @@ const facilitator = "f"
 
 // fold makes the spans of one run from its events, in the order of the log. It reads no clock.
 type fold struct {
-	content      bool
-	run          events.RunID
-	conversation string
+	content bool
+	run     events.RunID
+	// where are the attributes that all spans have: the conversation and the run.
+	where []attribute.KeyValue
 	// started is the first event of the run.
 	started events.WorkflowStarted
 	// root is open until the run has finished.
-	root span
+	root *span
 	// open are the agents at work, by actor, and begun when calls began that are not done.
 	open  map[string]*span
 	begun map[callKey]time.Time
@@ -29,14 +30,15 @@ type fold struct {
 	since time.Time
 	// parked is set while no process drives the run, or says that it does.
 	parked bool
-	ended  []span
+	// ended are the spans that ended with the last event. Its room is used again.
+	ended []*span
 }
 
 // folded are the kinds of events that a fold looks at.
-var folded = []events.Kind{
-	events.KindWorkflowStarted, events.KindRunSuspended, events.KindRunResumed, events.KindAgentStarted, events.KindAgentFinished,
-	events.KindAgentMessage, events.KindModelCalled, events.KindModelCallFailed, events.KindToolStarted, events.KindToolCall,
-	events.KindError, events.KindFinalAnswer, events.KindWorkflowFinished,
+var folded = map[events.Kind]bool{
+	events.KindWorkflowStarted: true, events.KindRunSuspended: true, events.KindRunResumed: true, events.KindAgentStarted: true,
+	events.KindAgentFinished: true, events.KindAgentMessage: true, events.KindModelCalled: true, events.KindModelCallFailed: true,
+	events.KindToolStarted: true, events.KindToolCall: true, events.KindError: true, events.KindFinalAnswer: true, events.KindWorkflowFinished: true,
 }
 
 // callKey names a tool call.
@@ -49,15 +51,13 @@ func keyOf(call events.CallRef) callKey { return callKey{call.ModelCall, call.In
 
 func newFold(env events.Envelope, started events.WorkflowStarted, content bool) *fold {
 	f := &fold{
-		content: content, run: env.Run, conversation: string(env.Thread), started: started,
-		open: map[string]*span{}, begun: map[callKey]time.Time{}, since: env.Time,
+		content: content, run: env.Run, started: started,
+		where: []attribute.KeyValue{conversationID.String(string(env.Thread)), runID.String(string(env.Run))},
+		open:  map[string]*span{}, begun: map[callKey]time.Time{}, since: env.Time,
 	}
-	f.root = span{
+	f.root = &span{
 		id: rootSpan(env.Run), name: invokeWorkflow + " " + started.Team, start: env.Time,
-		attributes: []attribute.KeyValue{
-			operationName.String(invokeWorkflow), workflowName.String(started.Team), conversationID.String(f.conversation),
-			runID.String(string(env.Run)), tenantID.String(string(env.Tenant)),
-		},
+		attributes: f.attributes(operationName.String(invokeWorkflow), workflowName.String(started.Team), tenantID.String(string(env.Tenant))),
 	}
 	if started.Simulated {
 		f.root.attributes = append(f.root.attributes, simulated.Bool(true))
@@ -76,9 +76,19 @@ func newFold(env events.Envelope, started events.WorkflowStarted, content bool) 
 	return f
 }
 
-// apply gives the spans that end with the event. The last one of a run is its root.
-func (f *fold) apply(env events.Envelope) []span {
-	f.ended = nil
+// maxAttributes is room for the attributes of nearly every span, so that they are allocated once.
+const maxAttributes = 16
+
+// attributes begins those of a span.
+func (f *fold) attributes(of ...attribute.KeyValue) []attribute.KeyValue {
+	all := make([]attribute.KeyValue, 0, maxAttributes)
+	return append(append(all, of...), f.where...)
+}
+
+// apply gives the spans that end with the event, until the next one. The last one of a run is
+// its root.
+func (f *fold) apply(env events.Envelope) []*span {
+	f.ended = f.ended[:0]
 	switch e := env.Data.(type) {
 	case events.RunSuspended:
 		f.parked = true
@@ -130,7 +140,7 @@ func (f *fold) note(name string, at time.Time) {
 }
 
 // end adds a span that ended, unless it is a copy. Nothing of a run began before it.
-func (f *fold) end(s span) {
+func (f *fold) end(s *span) {
 	if s.end.Before(f.since) {
 		return
 	}
@@ -174,10 +184,7 @@ func (f *fold) agent(actor string, id events.AgentID, name string, at time.Time)
 	}
 	s := &span{
 		id: agentSpan(f.run, actor), parent: f.root.id, name: invokeAgent + " " + name, start: at,
-		attributes: []attribute.KeyValue{
-			operationName.String(invokeAgent), agentID.String(string(id)), agentName.String(name),
-			conversationID.String(f.conversation), runID.String(string(f.run)),
-		},
+		attributes: f.attributes(operationName.String(invokeAgent), agentID.String(string(id)), agentName.String(name)),
 	}
 	f.open[actor] = s
 	return s
@@ -203,7 +210,7 @@ func (f *fold) displayName(id events.AgentID) string {
 
 func (f *fold) wrote(actor, text string) {
 	if s := f.open[actor]; s != nil && f.content {
-		s.attributes = append(s.attributes, said(outputMessages, events.RoleAssistant, text))
+		s.set(said(outputMessages, events.RoleAssistant, text))
 	}
 }
 
@@ -220,7 +227,7 @@ func (f *fold) closeAgent(actor string, at time.Time) {
 	s := f.open[actor]
 	delete(f.open, actor)
 	s.end = at
-	f.end(*s)
+	f.end(s)
 }
 
 // finished closes the run, and with it whoever was not dispatched.

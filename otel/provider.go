@@ -74,7 +74,7 @@ func New(ctx context.Context, config Config) (*Exporter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}
-	e := &Exporter{log: config.Log, content: isTrue(config.Env(captureContent)), threads: map[events.ThreadKey]*followed{}}
+	e := &Exporter{log: config.Log, content: isTrue(config.Env(captureContent)), runs: map[events.RunID]*traced{}}
 	if err := e.addTraces(ctx, config, about); err != nil {
 		return nil, err
 	}
@@ -90,25 +90,24 @@ func describe(ctx context.Context, version string) (*resource.Resource, error) {
 }
 
 func (e *Exporter) addTraces(ctx context.Context, config Config, about *resource.Resource) error {
-	options := []sdktrace.TracerProviderOption{sdktrace.WithResource(about), sdktrace.WithIDGenerator(givenIDs{})}
-	if traceSignal.wanted(config.Env) {
-		grpc, err := traceSignal.grpc(config.Env)
-		if err != nil {
-			return err
-		}
-		var to sdktrace.SpanExporter
-		if grpc {
-			to, err = otlptracegrpc.New(ctx)
-		} else {
-			to, err = otlptracehttp.New(ctx)
-		}
-		if err != nil {
-			return fmt.Errorf("OTEL_EXPORTER_OTLP_*: %w", err)
-		}
-		options = append(options, sdktrace.WithBatcher(&spanExporter{SpanExporter: to, troubles: troubles{of: "traces", told: config.OnError}}))
+	e.tracer = sdktrace.NewTracerProvider(sdktrace.WithIDGenerator(givenIDs{})).Tracer(scope)
+	if !traceSignal.wanted(config.Env) {
+		return nil
 	}
-	e.traces = sdktrace.NewTracerProvider(options...)
-	e.tracer = e.traces.Tracer(scope)
+	grpc, err := traceSignal.grpc(config.Env)
+	if err != nil {
+		return err
+	}
+	var to sdktrace.SpanExporter
+	if grpc {
+		to, err = otlptracegrpc.New(ctx)
+	} else {
+		to, err = otlptracehttp.New(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("OTEL_EXPORTER_OTLP_*: %w", err)
+	}
+	e.traces = newTraceSink(&spanExporter{SpanExporter: to, troubles: troubles{of: "traces", told: config.OnError}}, about)
 	return nil
 }
 

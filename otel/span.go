@@ -2,8 +2,7 @@ package otel
 
 import (
 	"crypto/sha256"
-	"fmt"
-	"strings"
+	"strconv"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -32,6 +31,17 @@ type spanEvent struct {
 	attributes []attribute.KeyValue
 }
 
+// set adds an attribute, or replaces the one of its name.
+func (s *span) set(a attribute.KeyValue) {
+	for i := range s.attributes {
+		if s.attributes[i].Key == a.Key {
+			s.attributes[i] = a
+			return
+		}
+	}
+	s.attributes = append(s.attributes, a)
+}
+
 // status gives the span's status. It has no words: those may be somebody's.
 func (s *span) status() codes.Code {
 	if s.failed != "" {
@@ -48,8 +58,16 @@ func traceOf(run events.RunID) trace.TraceID {
 }
 
 // spanOf gives the id of the span of what the parts name within a run.
-func spanOf(run events.RunID, parts ...any) trace.SpanID {
-	sum := sha256.Sum256([]byte("span/" + string(run) + "/" + strings.TrimSpace(fmt.Sprintln(parts...))))
+func spanOf(run events.RunID, parts ...string) trace.SpanID {
+	var room [128]byte
+	text := append(append(append(room[:0], "span/"...), run...), '/')
+	for i, part := range parts {
+		if i > 0 {
+			text = append(text, ' ')
+		}
+		text = append(text, part...)
+	}
+	sum := sha256.Sum256(text)
 	return trace.SpanID(sum[:8])
 }
 
@@ -57,7 +75,11 @@ func rootSpan(run events.RunID) trace.SpanID { return spanOf(run, "run") }
 
 func agentSpan(run events.RunID, actor string) trace.SpanID { return spanOf(run, "agent", actor) }
 
+func callSpan(run events.RunID, seq events.Seq) trace.SpanID {
+	return spanOf(run, "call", strconv.FormatInt(int64(seq), 10))
+}
+
 // toolSpan is known before the call has its result.
 func toolSpan(run events.RunID, call events.CallRef) trace.SpanID {
-	return spanOf(run, "tool", call.ModelCall, call.Index)
+	return spanOf(run, "tool", string(call.ModelCall), strconv.Itoa(call.Index))
 }

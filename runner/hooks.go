@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -25,9 +26,9 @@ type Hooks struct {
 	OnHandoffRejected func(events.Envelope, events.HandoffRequested, events.HandoffRejected)
 	// OnEvent is told of every event, before the others.
 	OnEvent func(events.Envelope)
-	// Delay is how long events may wait to be told of, so that many are read from the log at
-	// once, which is what following it costs. The end of a run waits for nothing. Defaults to
-	// none.
+	// Delay is how long events may wait to be told of, so that many are told of at once: waking
+	// up for each costs more than what most callbacks do. The end of a run waits for nothing.
+	// Defaults to none.
 	Delay time.Duration
 }
 
@@ -35,7 +36,8 @@ func (h *Hooks) none() bool {
 	return h.OnPhaseTransition == nil && h.OnHandoff == nil && h.OnHandoffRejected == nil && h.OnEvent == nil
 }
 
-// hooking reads the threads that are driven here for the hooks.
+// hooking takes what happens in the threads that are driven here to the hooks: facts that were
+// committed here from its memory, what others posted from the log, once the driver knows of it.
 type hooking struct {
 	hooks Hooks
 	log   events.Log
@@ -52,12 +54,14 @@ type hooking struct {
 type told struct {
 	after  events.Seq
 	driven int
-	until  events.Seq
+	// known is the last event that is known to be in the log.
+	known events.Seq
 	// fed are facts that were committed here, in the order of the log. What others posted is
 	// missing between them, and what there was no room for.
 	fed []events.Envelope
-	// more ends the wait for further events.
-	more context.CancelFunc
+	// grown says that there may be something to tell of, over that a run is not driven any more.
+	// Both have room for one.
+	grown, over chan struct{}
 }
 
 const (
@@ -84,7 +88,7 @@ func (h *hooking) begin(key events.ThreadKey, after events.Seq, first []events.E
 	defer h.mu.Unlock()
 	t := h.threads[key]
 	if t == nil {
-		t = &told{after: after}
+		t = &told{after: after, known: after, grown: make(chan struct{}, 1), over: make(chan struct{}, 1)}
 		h.threads[key] = t
 		h.ended.Go(func() { h.tell(key, t) })
 	}
@@ -104,9 +108,38 @@ func (h *hooking) committed(facts []events.Envelope) {
 	}
 }
 
+// reached says up to which event the driver of a thread knows its log: what others posted is
+// among that.
+func (h *hooking) reached(key events.ThreadKey, last events.Seq) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if t := h.threads[key]; t != nil {
+		t.reach(last)
+	}
+}
+
 func (t *told) feed(facts []events.Envelope) {
+	if len(facts) == 0 {
+		return
+	}
 	if len(t.fed)+len(facts) <= maxFed {
 		t.fed = append(t.fed, facts...)
+	}
+	t.reach(facts[len(facts)-1].Seq)
+}
+
+func (t *told) reach(last events.Seq) {
+	if last > t.known {
+		t.known = last
+		signal(t.grown)
+	}
+}
+
+// signal says something to whoever looks next, once.
+func signal(to chan<- struct{}) {
+	select {
+	case to <- struct{}{}:
+	default:
 	}
 }
 
@@ -120,13 +153,17 @@ func (h *hooking) next(key events.ThreadKey, t *told) ([]events.Envelope, error)
 	for n < len(t.fed) && t.fed[n].Seq == t.after+1+events.Seq(n) {
 		n++
 	}
-	envs, over := t.fed[:n:n], t.driven == 0 && t.after >= t.until
+	envs, all := t.fed[:n:n], t.after >= t.known
 	t.fed = t.fed[n:]
 	h.mu.Unlock()
-	if n > 0 || over {
+	if n > 0 || all {
 		return envs, nil
 	}
-	return h.log.Read(h.ctx, key, t.after, hookPage)
+	envs, err := h.log.Read(h.ctx, key, t.after, hookPage)
+	if err == nil && len(envs) == 0 {
+		err = fmt.Errorf("read thread=%s after seq=%d: %w", key.Thread, t.after, events.ErrNotFound) // it was removed meanwhile
+	}
+	return envs, err
 }
 
 // resumed is the event behind which the hooks are told of a run that is taken up again: what
@@ -148,10 +185,9 @@ func (h *hooking) end(key events.ThreadKey, last events.Seq) {
 	defer h.mu.Unlock()
 	if t := h.threads[key]; t != nil {
 		t.driven--
-		t.until = max(t.until, last)
-		if t.more != nil {
-			t.more()
-		}
+		t.known = max(t.known, last)
+		signal(t.grown)
+		signal(t.over)
 	}
 }
 
@@ -179,30 +215,30 @@ func (h *hooking) tell(key events.ThreadKey, t *told) {
 		if len(envs) > 0 && err == nil {
 			continue
 		}
-		ctx, over := h.pause(key, t, err)
-		if over {
+		if h.done(key, t, err) {
 			return
 		}
-		_ = h.log.Wait(ctx, key, t.after) // what ended it is seen at the next look
-		h.gather(ctx, t)
-		t.more()
+		select {
+		case <-t.grown:
+			h.gather(t)
+		case <-h.ctx.Done():
+		}
 	}
 }
 
-// pause prepares to wait for further events; over is set where there will be none.
-func (h *hooking) pause(key events.ThreadKey, t *told, failed error) (ctx context.Context, over bool) {
+// done reports whether nothing more of a thread will be told, and forgets it then.
+func (h *hooking) done(key events.ThreadKey, t *told, failed error) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if failed != nil || h.ctx.Err() != nil || t.driven == 0 && t.after >= t.until {
-		delete(h.threads, key)
-		return nil, true
+	if failed == nil && h.ctx.Err() == nil && (t.driven > 0 || t.after < t.known) {
+		return false
 	}
-	ctx, t.more = context.WithCancel(h.ctx)
-	return ctx, false
+	delete(h.threads, key)
+	return true
 }
 
 // gather lets further events come, while the thread is driven.
-func (h *hooking) gather(ctx context.Context, t *told) {
+func (h *hooking) gather(t *told) {
 	h.mu.Lock()
 	driven := t.driven > 0
 	h.mu.Unlock()
@@ -213,7 +249,8 @@ func (h *hooking) gather(ctx context.Context, t *told) {
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-	case <-ctx.Done():
+	case <-t.over:
+	case <-h.ctx.Done():
 	}
 }
 

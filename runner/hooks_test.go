@@ -3,14 +3,17 @@ package runner_test
 import (
 	"context"
 	"fmt"
+	"iter"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/llm/llmtest"
 	"github.com/convene-run/convene/runner"
 	"github.com/convene-run/convene/team"
@@ -104,4 +107,48 @@ func TestHooksMayWait(t *testing.T) {
 	require.Equal(t, events.KindUserMessage, kinds[0])
 	require.Equal(t, events.KindWorkflowFinished, kinds[len(kinds)-1])
 	require.Zero(t, log.read.Load())
+}
+
+// delayed answers once it is let go.
+type delayed struct {
+	llm.Client
+	until chan struct{}
+}
+
+func (h delayed) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Delta, error] {
+	select {
+	case <-h.until:
+	case <-ctx.Done():
+	}
+	return h.Client.Stream(ctx, req)
+}
+
+// What another process posts is told of in its place, while the run still waits for its model.
+func TestHooksAreToldOfPosts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := events.NewMemory()
+		var told []events.Envelope
+		posted := make(chan struct{})
+		script := llmtest.Script(t, llmtest.Agent(boss, llmtest.Says("Hello"), llmtest.Says("Yes")))
+		r, err := runner.New(runner.Config{Log: log, Models: oneClient{delayed{script, posted}}, Hooks: runner.Hooks{OnEvent: func(env events.Envelope) {
+			told = append(told, env)
+			if env.Data.Kind() == events.KindUserMessage && env.Seq > 1 {
+				close(posted)
+			}
+		}}})
+		require.NoError(t, err)
+		run, err := r.Start(t.Context(), runner.Job{Request: "Hi", Team: talkers()})
+		require.NoError(t, err)
+		other := newWith(t, runner.Config{Log: log, Models: oneClient{script}})
+		_, err = other.Send(t.Context(), runner.Job{Thread: run.Key().Thread, Request: "And this?"})
+		require.NoError(t, err)
+		result, err := run.Wait()
+		require.NoError(t, err)
+		require.Equal(t, events.StatusCompleted, result.Status, result.Reason)
+		synctest.Wait() // the run of the message that was posted
+		require.NoError(t, r.Shutdown(t.Context()))
+		envs, err := log.Read(t.Context(), run.Key(), 0, 0)
+		require.NoError(t, err)
+		require.Equal(t, envs, told)
+	})
 }

@@ -352,6 +352,7 @@ func (r *Run) listen(ctx context.Context) {
 		if err != nil {
 			return // the run ends with it
 		}
+		r.runner.hooks.reached(r.key, last)
 		r.heed()
 		if err := r.journal.await(ctx, last); err != nil {
 			select { // a log that cannot be read now may be readable later
