@@ -128,6 +128,8 @@ func connectionKey(config team.MCPServer, dir string) string {
 // secrets hides the values of a server's variables in what people and models read.
 type secrets struct {
 	hide *strings.Replacer
+	// values are what hide looks for: it copies a text, twice, whether it has one or not.
+	values []string
 	// signIn has secrets of its own, which change. It is nil where there is none.
 	signIn *authorizer
 }
@@ -142,18 +144,21 @@ func secretsOf(lookup func(string) (string, bool), texts ...string) secrets {
 		names = append(names, team.Variables(text)...)
 	}
 	slices.Sort(names)
-	var pairs []string
+	var pairs, values []string
 	for _, name := range slices.Compact(names) {
 		if value, ok := lookup(name); ok && len(value) >= minSecretBytes {
-			pairs = append(pairs, value, "${"+name+"}")
+			pairs, values = append(pairs, value, "${"+name+"}"), append(values, value)
 		}
 	}
-	return secrets{hide: strings.NewReplacer(pairs...)}
+	return secrets{hide: strings.NewReplacer(pairs...), values: values}
 }
 
 func (s secrets) in(text string) string {
 	if s.signIn != nil {
 		text = s.signIn.in(text)
+	}
+	if !slices.ContainsFunc(s.values, func(value string) bool { return strings.Contains(text, value) }) {
+		return text
 	}
 	return s.hide.Replace(text)
 }

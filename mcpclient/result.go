@@ -63,7 +63,7 @@ func fileOf(content mcp.Content) (file agent.File, ok bool) {
 func partOf(content mcp.Content) events.Part {
 	switch c := content.(type) {
 	case *mcp.TextContent:
-		return text("%s", c.Text)
+		return events.Part{Type: events.PartText, Text: c.Text}
 	case *mcp.ImageContent:
 		return events.Part{Type: events.PartImage, MediaType: c.MIMEType, Bytes: c.Data, SizeBytes: int64(len(c.Data))}
 	case *mcp.ResourceLink:
