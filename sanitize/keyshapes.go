@@ -36,6 +36,7 @@ var shapes = []struct {
 	{"ASIA", upper, 16, 16},            //
 	{"ABIA", upper, 16, 16},            //
 	{"ACCA", upper, 16, 16},            //
+	{"cvn_", word, 37, 37},             // convene
 	{"ghp_", alnum, 36, 0},             // GitHub
 	{"gho_", alnum, 36, 0},             //
 	{"ghu_", alnum, 36, 0},             //

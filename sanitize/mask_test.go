@@ -22,7 +22,8 @@ func TestMaskJSON(t *testing.T) {
 		`{"ann@example.org":1, "seq" : 4111111111111111, "x":""}`:                           `{"ann@example.org":1, "seq" : 4111111111111111, "x":""}`,
 		`{"password" : "hunter2"} {"a":"b"}`:                                                `{"password" : "[PASSWORD]"} {"a":"b"}`,
 		`{"broken":"ann@example.org`:                                                        `{"broken":"[EMAIL]`,
-		"":                                                                                  "",
+		`{"m":"cvn_k3dq7zx2ab_QWERTYUIOPASDFGHJKLZXCV234 is mine"}`:                         `{"m":"[KEY] is mine"}`,
+		"": "",
 	} {
 		require.Equal(t, want, string(sanitize.MaskJSON(finder, []byte(body))), body)
 	}

@@ -3,6 +3,8 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -51,6 +53,10 @@ func TestSecretsStayInside(t *testing.T) {
 		cmd.Env = append(os.Environ(), "HOME="+dir, "OPENAI_API_KEY="+secretKey, "OPENAI_BASE_URL="+provider.URL+"/v1", "CONVENE_MODEL=", "CONVENE_STORE=")
 		return cmd
 	}
+	made, err := command("token", "add", "--user", "ann").Output()
+	require.NoError(t, err)
+	personal := regexp.MustCompile(`cvn_[a-z2-7]{10}_[A-Z2-7]{26}`).FindString(string(made))
+	require.NotEmpty(t, personal, "%s", made)
 	s := startSession(t, command("serve", "--addr", "127.0.0.1:0", "--token-file", "token", "--log-level", "debug", "--max-wait", "1s"))
 	var runs []string
 	for _, job := range []string{`{"request":"Plan a day in Kyoto","model":"openai/sim"}`, `{"request":"Plan a day","model":"openai/echo"}`} {
@@ -69,6 +75,19 @@ func TestSecretsStayInside(t *testing.T) {
 		"/login?code=" + s.code, "/ws?thread_id=x", "/api/v1/runs?limit=x&token=" + "none",
 	} {
 		s.ask(t, http.MethodGet, path, "")
+	}
+	for _, given := range []string{personal, personal + "x"} { // known, and unknown
+		for _, path := range []string{"/api/v1/server", "/api/v1/runs", "/api/v1/runs?token=" + given, "/ws?thread_id=x&token=" + given} {
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.base+path, nil)
+			require.NoError(t, err)
+			request.Header.Set("Authorization", "Bearer "+given)
+			response, err := http.DefaultClient.Do(request)
+			require.NoError(t, err)
+			body, err := io.ReadAll(response.Body)
+			require.NoError(t, errors.Join(err, response.Body.Close()))
+			require.Equal(t, given == personal, response.StatusCode != http.StatusUnauthorized, "%s %s", path, body)
+			s.keep("a token's "+path[:8], string(body)+fmt.Sprint(response.Header))
+		}
 	}
 	for _, run := range runs {
 		for _, path := range []string{"", "/result", "/events?limit=1000", "/export", "/export?format=html"} {
@@ -91,7 +110,7 @@ func TestSecretsStayInside(t *testing.T) {
 	}))
 	require.Greater(t, len(s.outputs), 30)
 	for from, text := range s.outputs {
-		for name, secret := range map[string]string{"key": secretKey, "token": secretToken, "cookie": s.cookie} {
+		for name, secret := range map[string]string{"key": secretKey, "token": secretToken, "cookie": s.cookie, "token of a person": personal} {
 			require.NotContains(t, text, secret, "%s holds the %s", from, name)
 		}
 		if from != "announcement" {
