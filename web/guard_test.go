@@ -34,7 +34,7 @@ func TestForeignOriginsAndHostsAreRefused(t *testing.T) {
 		{"Origin", "http://%zz"},
 	}
 	for _, header := range bad {
-		for _, path := range []string{"/", "/app.js", "/api/v1/runs", "/metrics", "/ws?thread_id=" + string(s.key.Thread)} {
+		for _, path := range []string{"/", "/icon.svg", "/api/v1/runs", "/metrics", "/ws?thread_id=" + string(s.key.Thread)} {
 			status, h, body := server.get(t, path, header...)
 			require.Equal(t, http.StatusForbidden, status, "%v %s", header, path)
 			problem(t, h, body)
@@ -62,7 +62,7 @@ func TestToken(t *testing.T) {
 	s := newScript(t, log)
 	s.start("secret")
 	server := serve(t, web.Config{Log: log, Keeper: access.OneToken("a-very-secret-token")})
-	for _, path := range []string{"/", "/app.js", "/api/v1/runs", "/api/v1/openapi.json", "/metrics", "/ws?thread_id=" + string(s.key.Thread), "/nothing"} {
+	for _, path := range []string{"/", "/icon.svg", "/api/v1/runs", "/api/v1/openapi.json", "/metrics", "/ws?thread_id=" + string(s.key.Thread), "/nothing"} {
 		for _, header := range [][]string{
 			nil, {"Authorization", "Bearer wrong"}, {"Authorization", "Bearer "}, {"Authorization", "Basic a-very-secret-token"},
 			{"Cookie", "convene_session=x"}, {"Cookie", "convene_session=a-very-secret-token"},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/internal/sim"
+	"github.com/convene-run/convene/steer"
 	"github.com/convene-run/convene/web"
 )
 
@@ -20,7 +21,9 @@ func TestNothingIsWiderThanANarrowScreen(t *testing.T) {
 	t.Parallel()
 	log, run := simulated(t, "trip", sim.Options{})
 	batch := tellBatch(t, log, 300, 200)
-	server := serve(t, web.Config{Log: log, Runs: newSimRuns(t, log, sim.Options{})})
+	stopped, desk := tellStopped(t, log), tellDesk(t, log)
+	runs := newSimRuns(t, log, sim.Options{})
+	server := serve(t, web.Config{Log: log, Runs: runs, Batches: &steer.Batches{Runner: runs.runner}})
 	b := browse(t)
 	b.size(320, 640, true)
 	for hash, ready := range map[string]string{
@@ -32,7 +35,10 @@ func TestNothingIsWiderThanANarrowScreen(t *testing.T) {
 		"/threads/" + string(run.Thread): `document.querySelector('.said')`,
 		"/batches":                       `document.querySelector('.batches a')`,
 		"/batches/" + string(batch.id):   batchRow + ` > 5`,
-		"/compare?a=" + string(run.Run):  `document.querySelectorAll('.compare .sides h3').length === 2`,
+		// What a person can do there stands in a row of buttons.
+		"/batches/" + string(stopped.id):         `document.querySelector('.head .actions button')`,
+		"/threads/" + string(desk) + "?as=human": `document.querySelector('.choices button')`,
+		"/compare?a=" + string(run.Run):          `document.querySelectorAll('.compare .sides h3').length === 2`,
 	} {
 		b.open(server.url("/#" + hash))
 		b.wait(ready)

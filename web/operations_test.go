@@ -224,7 +224,7 @@ func routes(t *testing.T, server *served, s *script, header ...string) []describ
 		all[i].path = strings.NewReplacer("{run_id}", string(s.run), "{thread_id}", string(s.key.Thread)).Replace(all[i].path)
 	}
 	for _, path := range []string{
-		"/", "/app.js", "/app.css", "/icon.svg", "/metrics", "/nothing", "/api/v1/nothing", "/api/v1/openapi.json", "/api/v1/openapi.yaml",
+		"/", "/icon.svg", "/metrics", "/nothing", "/api/v1/nothing", "/api/v1/openapi.json", "/api/v1/openapi.yaml",
 		"/ws?thread_id=" + string(s.key.Thread), "/ws",
 	} {
 		all = append(all, described{method: http.MethodGet, path: path})
@@ -287,7 +287,7 @@ func TestOtherMethods(t *testing.T) {
 			}
 		}
 	}
-	for _, path := range []string{"/", "/app.js", "/healthz", "/api/v1/runs", "/api/v1/runs/" + string(s.run), "/api/v1/runs/" + string(s.run) + "/export"} {
+	for _, path := range []string{"/", "/icon.svg", "/healthz", "/api/v1/runs", "/api/v1/runs/" + string(s.run), "/api/v1/runs/" + string(s.run) + "/export"} {
 		status, _, body := server.do(t, http.MethodHead, path, "")
 		require.Equal(t, http.StatusOK, status, path)
 		require.Empty(t, body)

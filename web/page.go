@@ -24,14 +24,19 @@ const wholeScript = "file.js"
 // nothing else: no inline script but the one that the page begins with, known by its
 // hash; no image or link from a model's text loads by itself, no markup is made from
 // strings.
-var pagePolicy = "default-src 'none'; script-src 'self' 'sha256-" + digest(firstScript()) + "'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+var pagePolicy = "default-src 'none'; script-src 'self'" + inPage("script") + "; style-src" + inPage("style") + "; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
-// firstScript is the script that stands in the page itself.
-func firstScript() []byte {
-	_, rest, _ := bytes.Cut(distFile("index.html"), []byte("<script>"))
-	script, _, _ := bytes.Cut(rest, []byte("</script>"))
-	return script
+// inPage names what stands in the page itself between such tags, by its hashes.
+func inPage(tag string) (sources string) {
+	for rest := distFile("index.html"); ; {
+		_, found, more := bytes.Cut(rest, []byte("<"+tag+">"))
+		if !more {
+			return sources
+		}
+		found, rest, _ = bytes.Cut(found, []byte("</"+tag+">"))
+		sources += " 'sha256-" + digest(found) + "'"
+	}
 }
 
 // asset is one file of the page, ready to send.
@@ -52,8 +57,6 @@ func registerPage(mux router) {
 	const script = "text/javascript; charset=utf-8"
 	assets := map[string]*asset{
 		"/{$}":      loadAsset("index.html", "text/html; charset=utf-8", recheck),
-		"/app.js":   loadAsset("app.js", script, recheck),
-		"/app.css":  loadAsset("app.css", "text/css; charset=utf-8", recheck),
 		"/icon.svg": loadAsset("icon.svg", "image/svg+xml", recheck),
 	}
 	parts := map[string]string{}

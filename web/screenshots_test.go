@@ -23,15 +23,7 @@ func TestScreenshots(t *testing.T) {
 	}
 	log, run := simulated(t, "trip", sim.Options{})
 	batch := tellBatch(t, log, 300, 200)
-	stopped := tellBatch(t, log, 120, 60)
-	moment := time.Now().UTC()
-	stopped.then(moment, events.BatchEnded{BatchFigures: stopped.now(time.Minute, 120), Status: events.StatusSuspended, Reason: "stopped from the dashboard", Left: 60})
-	require.NoError(t, log.Release(t.Context(), stopped.key, stopped.epoch))
-	desk := tellSupport(t, log)
-	desk.hears("I want to talk to a person", events.MessageRouted{Agent: "billing", Tier: events.TierHandoff, Rule: "h1"})
-	desk.by("billing", "h1", events.InputRequested{InputID: "i1", For: events.InputQuestion, Question: "Refund the second charge of €39.00?", Choices: []string{"Yes, refund it", "No"}})
-	desk.add(events.RunSuspended{AwaitingInput: true})
-	require.NoError(t, log.Release(t.Context(), desk.key, desk.epoch))
+	stopped, desk := tellStopped(t, log), tellDesk(t, log)
 	runs := newSimRuns(t, log, sim.Options{})
 	alone, err := runs.Start(t.Context(), operator, web.Job{Request: "Plan three days in Kyoto for two: food, sights, costs", Team: "trip", Solo: true})
 	require.NoError(t, err)
@@ -45,7 +37,7 @@ func TestScreenshots(t *testing.T) {
 		{"dear", "/?min_cost=0.001&rows=1", `document.querySelector('.list-totals')`},
 		{"compare", "/compare?a=" + string(run.Run) + "&b=" + string(alone.Run), `document.querySelectorAll('.compare .sides h3').length > 3`},
 		{"stopped", "/batches/" + string(stopped.id), `document.querySelector('.head .actions button')`},
-		{"desk", "/threads/" + string(desk.key.Thread), `document.querySelector('.choices button')`},
+		{"desk", "/threads/" + string(desk), `document.querySelector('.choices button')`},
 		{"threads", "/threads", `document.querySelector('.threads a')`},
 		{"conversation", "/threads/" + string(run.Thread), `document.querySelector('.said')`},
 		{"batches", "/batches", `document.querySelector('.batches a')`},
@@ -67,4 +59,24 @@ func TestScreenshots(t *testing.T) {
 		}
 	}
 	b.clean()
+}
+
+// tellStopped tells of a batch that was stopped from the page, which can go on there.
+func tellStopped(t testing.TB, log events.Log) *batchStory {
+	t.Helper()
+	stopped := tellBatch(t, log, 120, 60)
+	stopped.then(time.Now().UTC(), events.BatchEnded{BatchFigures: stopped.now(time.Minute, 120), Status: events.StatusSuspended, Reason: "stopped from the dashboard", Left: 60})
+	require.NoError(t, log.Release(t.Context(), stopped.key, stopped.epoch))
+	return stopped
+}
+
+// tellDesk tells of a conversation in which a person is asked to decide.
+func tellDesk(t testing.TB, log events.Log) events.ThreadID {
+	t.Helper()
+	desk := tellSupport(t, log)
+	desk.hears("I want to talk to a person", events.MessageRouted{Agent: "billing", Tier: events.TierHandoff, Rule: "h1"})
+	desk.by("billing", "h1", events.InputRequested{InputID: "i1", For: events.InputQuestion, Question: "Refund the second charge of €39.00?", Choices: []string{"Yes, refund it", "No"}})
+	desk.add(events.RunSuspended{AwaitingInput: true})
+	require.NoError(t, log.Release(t.Context(), desk.key, desk.epoch))
+	return desk.key.Thread
 }

@@ -10,10 +10,17 @@ import (
 type statusWriter struct {
 	http.ResponseWriter
 	status int
+	sent   bool
 }
 
+// WriteHeader remembers a second status, and sends only the first: huma gives one to an answer
+// whose caller has left in the middle of it.
 func (w *statusWriter) WriteHeader(status int) {
 	w.status = status
+	if w.sent {
+		return
+	}
+	w.sent = status >= http.StatusOK // a smaller one announces it
 	w.ResponseWriter.WriteHeader(status)
 }
 

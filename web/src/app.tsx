@@ -1,6 +1,6 @@
 // The page: a header, and below it the list of runs, threads or batches, or one of them.
 
-import { onePath } from "./paths";
+import { eventsPath, onePath } from "./paths";
 import { effect, signal } from "@preact/signals";
 import { render } from "preact";
 import { address, go, land, link, type Place } from "./address";
@@ -14,6 +14,7 @@ import { tick } from "./clock";
 import { askServer } from "./serverinfo";
 import { Who } from "./who";
 import type { ThreadView } from "./threadview";
+import type { Envelope } from "./events";
 import type { ComponentType } from "preact";
 
 // embedded is the log of a page that was opened from disk.
@@ -71,13 +72,14 @@ function open(place: Place, id: string): void {
   }
   if (!isOne(place)) return;
   const found = embedded === null ? getJSON<Found>(onePath(place, id)) : null;
-  Promise.all([found, views()]).then(
-    ([found, { [place]: kind }]) => {
+  const begun = embedded === null && place === "run" ? getJSON<{ events: Envelope[] }>(eventsPath(id)) : { events: [] };
+  Promise.all([found, views(), begun]).then(
+    ([found, { [place]: kind }, { events }]) => {
       if (mine !== opening) return;
       if (found && kinds[place].whole(found) !== id) return go(place, kinds[place].whole(found));
       const view = new kind.View(id);
       shown.value = { view, Page: kind.Page, until: found?.last_seq ?? 0 };
-      if (found) view.follow(kinds[place].thread(found));
+      if (found) view.follow(kinds[place].thread(found), events);
       else view.load(embedded!.split("\n"));
     },
     (err: unknown) => {

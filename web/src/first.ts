@@ -2,7 +2,7 @@
 // loaded, as soon as the browser reads the page: this stands in it, and the page's own script
 // finds the answers in window.ahead. It is small, and imports no library.
 
-import { listPath, onePath, pageSize, serverPath } from "./paths";
+import { eventsPath, listPath, onePath, pageSize, serverPath } from "./paths";
 import { parse } from "./place";
 
 // viewsPart is the address of the part that shows one run, thread or batch.
@@ -19,6 +19,7 @@ function ask(path: string): void {
 
 if (id) ask(onePath(place, id));
 else if (place !== "compare") ask(listPath(place, params, "", pageSize));
+if (place === "run") ask(eventsPath(id));
 if (place === "runs") {
   ask(listPath("batches", params, "", pageSize));
   ask(serverPath);

@@ -7,6 +7,7 @@ import { useEffect, useState } from "preact/hooks";
 import { address, param, setParams } from "./address";
 import { listPath, pageSize } from "./paths";
 import { getJSON } from "./api";
+import { painted } from "./painted";
 import { tick } from "./clock";
 import { statuses } from "./format";
 
@@ -107,8 +108,9 @@ export function useRoom(rows: number): number {
   const [all, setAll] = useState(false);
   useEffect(() => {
     if (all || rows === 0) return undefined;
-    const frame = requestAnimationFrame(() => setAll(true));
-    return () => cancelAnimationFrame(frame);
+    let here = true;
+    void painted.then(() => here && setAll(true));
+    return () => void (here = false);
   }, [all, rows === 0]);
   return all ? rows : firstRows;
 }

@@ -12,6 +12,11 @@ export function onePath(place: Place, id: string): string {
   return `/api/v1/${listOf[place]}/${encodeURIComponent(id)}`;
 }
 
+// eventsPath is where the server tells of the events of a run's thread, as many as it gives at once.
+export function eventsPath(run: string): string {
+  return onePath("run", run) + "/events?limit=1000";
+}
+
 // serverPath is where the server tells of itself.
 export const serverPath = "/api/v1/server";
 

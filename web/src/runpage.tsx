@@ -19,6 +19,7 @@ import { Log } from "./logpane";
 import { Now } from "./nowpane";
 import { BatchOf, ConnectionNotice, StatusMark } from "./parts";
 import { Plan } from "./planpane";
+import { painted } from "./painted";
 import type { RunView } from "./run";
 import { Timeline, timelineHeight } from "./timeline";
 
@@ -69,8 +70,10 @@ function useLater(begun: boolean): boolean {
   useEffect(() => {
     if (!begun) return undefined;
     let timer = 0;
-    const frame = requestAnimationFrame(() => (timer = window.setTimeout(() => setLater(true))));
+    let here = true;
+    const frame = requestAnimationFrame(() => (timer = window.setTimeout(() => void painted.then(() => here && setLater(true)))));
     return () => {
+      here = false;
       cancelAnimationFrame(frame);
       clearTimeout(timer);
     };

@@ -12,6 +12,7 @@ import { batches, Row as BatchLine } from "./batchespage";
 import type { Held } from "./batchview";
 import { Coming, Filters, Listing, useRoom } from "./listing";
 import { BatchOf, StatusMark } from "./parts";
+import { painted } from "./painted";
 import { asked, askServer, server, type Team } from "./serverinfo";
 
 const runs = new Listing<HeldRun>("runs", (run) => run.run_id, (run) => !over(run.status));
@@ -46,7 +47,7 @@ export function RunsPage() {
         <label><span>Model</span><input class="model" type="search" value={param("model")} placeholder="any" maxLength={200} onInput={(e) => setParams({ model: e.currentTarget.value })} /></label>
         <Choice name="min_cost" label="Cost" all="any" options={[["0.01", "$0.01 or more"], ["0.1", "$0.10 or more"], ["1", "$1 or more"], ["10", "$10 or more"]]} />
         <Choice name="hours" label="Started" all="at any time" options={[["1", "in the last hour"], ["24", "in the last day"], ["168", "in the last week"], ["720", "in the last 30 days"]]} />
-        <Choice name="rows" label="Batches" all="one line each" options={[["1", "every row"]]} />
+        <Choice name="rows" label="Batches" all="one line" options={[["1", "every row"]]} />
       </Filters>
       <p><a href={link("compare")}>Compare two runs</a></p>
       {runs.trouble.value && <p class="trouble" role="status">{runs.trouble.value}</p>}
@@ -123,10 +124,7 @@ async function askTotals(): Promise<void> {
 function Totals({ all }: { all: Line[] }) {
   const narrowed = runs.narrowed();
   const list = runs.items.value;
-  useEffect(() => void askTotals(), [narrowed, list?.length]);
-  useEffect(() => {
-    if (tick.value % totalTicks === 0) void askTotals();
-  }, [tick.value]);
+  useEffect(() => void painted.then(askTotals), [narrowed, list?.length, Math.floor(tick.value / totalTicks)]);
   const sum = totals.value?.narrowed === narrowed ? totals.value.sum : null;
   if (!sum) return <p class="list-totals num">&nbsp;</p>;
   const lots = all.filter((one) => "batch" in one).length;

@@ -44,9 +44,11 @@ export abstract class ThreadView {
   // ticking says that times go on counting between the events.
   abstract ticking(): boolean;
 
-  follow(thread: string): void {
+  // follow begins with the events that are here already.
+  follow(thread: string, begun: Envelope[]): void {
     this.thread = thread;
-    this.connection = new Connection(thread, 0, {
+    if (begun.length > 0) this.take(begun);
+    this.connection = new Connection(thread, begun[begun.length - 1]?.seq ?? 0, {
       events: (batch) => this.take(batch),
       live: (live) => {
         this.skew = Date.parse(live.now) - Date.now();
@@ -91,8 +93,13 @@ export abstract class ThreadView {
     this.schedule();
   }
 
+  // schedule waits for no frame with what comes first.
   private schedule(): void {
     if (this.frame) return;
+    if (this.changed.peek() === 0) {
+      this.changed.value++;
+      return;
+    }
     this.frame = requestAnimationFrame(() => {
       this.frame = 0;
       this.changed.value++;
