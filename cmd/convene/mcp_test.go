@@ -55,6 +55,34 @@ func TestMCPOnStdio(t *testing.T) {
 	require.Contains(t, line, "Simulated: no real model wrote this.")
 }
 
+// --approve says who decides on calls that wait for a person: nobody is at this door.
+func TestMCPApproves(t *testing.T) {
+	race.Processes(t)
+	for policy, of := range map[string]struct{ said, never string }{"all": {`"type":"tool_started"`, "nobody is there"}, "deny": {"nobody is there to give it", `"type":"tool_started"`}} {
+		t.Run(policy, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "clock.yaml"), []byte(`name: clock
+tools: {now: {zone: Asia/Tokyo}}
+approve: {now: always}
+specialists:
+  - {id: one, description: Tells the time., prompt: 'Look up now {}.', tools: [now]}
+`), 0o600))
+			cmd := mcpCommand(dir, "--model", "sim", "--approve", policy, "clock.yaml")
+			session := mcpClient(t, &mcp.CommandTransport{Command: cmd})
+			_, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "run_team", Arguments: map[string]any{"request": "What time is it?", "team": "clock"}})
+			require.NoError(t, err)
+			require.NoError(t, session.Close())
+			show := exec.Command("convene", "export", "--jsonl", "--store", filepath.Join(dir, "s.db"))
+			show.Env = cmd.Env
+			output, err := show.CombinedOutput()
+			require.NoError(t, err, "%s", output)
+			require.Contains(t, string(output), of.said)
+			require.NotContains(t, string(output), of.never)
+		})
+	}
+}
+
 // The end of its input parks the run under way; a signal on top does so at once. convene
 // resume finishes it.
 func TestMCPParks(t *testing.T) {
