@@ -17,6 +17,16 @@ type Erased struct {
 	Runs int
 }
 
+// String counts in words, for an audit.
+func (e Erased) String() string { return counted(e.Threads, "thread") + ", " + counted(e.Runs, "run") }
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
 const (
 	// atOnce is how many threads are removed at once: they share commits, and the appends of
 	// runs come between.

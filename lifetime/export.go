@@ -21,6 +21,11 @@ type Manifest struct {
 	Files    []ExportedFile  `json:"artifacts"`
 }
 
+// String counts in words, for an audit.
+func (m *Manifest) String() string {
+	return counted(len(m.Threads), "thread") + ", " + counted(len(m.Files), "file")
+}
+
 // ExportedLog is the log of a thread in an export.
 type ExportedLog struct {
 	// File is its name in the archive: one event on a line, which convene replay plays.

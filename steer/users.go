@@ -3,7 +3,6 @@ package steer
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"sync"
@@ -37,7 +36,7 @@ func (u *Users) Export(ctx context.Context, by access.Identity, user string, w i
 		return refused(err)
 	}
 	return audit.Append(ctx, u.Log, by.Tenant, by.Actor(), events.Audited{
-		Action: events.AuditExported, UserID: user, What: fmt.Sprintf("%d threads", len(manifest.Threads)),
+		Action: events.AuditExported, UserID: user, What: manifest.String(),
 	})
 }
 
@@ -49,7 +48,7 @@ func (u *Users) Erase(ctx context.Context, by access.Identity, user string) (web
 	erased, err := lifetime.Erase(ctx, u.Log, by.Tenant, user)
 	if erased.Threads > 0 {
 		err = errors.Join(err, audit.Append(ctx, u.Log, by.Tenant, by.Actor(), events.Audited{
-			Action: events.AuditErased, UserID: user, What: fmt.Sprintf("%d threads, %d runs", erased.Threads, erased.Runs),
+			Action: events.AuditErased, UserID: user, What: erased.String(),
 		}))
 		if u.Wipe != nil {
 			err = errors.Join(err, u.Wipe(ctx))

@@ -79,7 +79,7 @@ func TestUsersAreExportedAndErased(t *testing.T) {
 			done = append(done, entry.Action+" "+entry.What)
 		}
 	}
-	require.Equal(t, []string{"erased 2 threads, 2 runs, user ann", "exported 2 threads, user ann"}, done[:2])
+	require.Equal(t, []string{"erased 2 threads, 2 runs, user ann", "exported 2 threads, 0 files, user ann"}, done[:2])
 }
 
 // What was erased is wiped behind it; where nothing was, nothing is rewritten.

@@ -80,7 +80,7 @@ func (a *app) exportUser(ctx context.Context, tenant events.TenantID, user, outp
 		return a.ofNobody(err, tenant, user)
 	}
 	err = audit.Append(ctx, log, tenant, &events.Actor{Door: events.DoorCLI}, events.Audited{
-		Action: events.AuditExported, UserID: user, What: fmt.Sprintf("%d threads", len(manifest.Threads)),
+		Action: events.AuditExported, UserID: user, What: manifest.String(),
 	})
 	if err != nil && !errors.Is(err, sqlite.ErrReadOnly) {
 		return err
@@ -153,7 +153,7 @@ func (a *app) eraseUser(ctx context.Context, tenant events.TenantID, user string
 		return a.ofNobody(err, tenant, user)
 	}
 	recorded := audit.Append(ctx, log, tenant, &events.Actor{Door: events.DoorCLI}, events.Audited{
-		Action: events.AuditErased, UserID: user, What: fmt.Sprintf("%d threads, %d runs", erased.Threads, erased.Runs),
+		Action: events.AuditErased, UserID: user, What: erased.String(),
 	})
 	_, _, wiping := log.Compact(ctx)
 	if err = errors.Join(err, recorded, wiping); err != nil {
