@@ -76,7 +76,11 @@ fuzz: ## fuzz every decoder for FUZZTIME each
 	done
 
 .PHONY: bench
-bench: ## overhead, critical path and memory of whole runs and batches, beside a bare loop
+bench: build ## what users pay for runs, in whole processes beside a bare loop with short prompts: CPU, memory, wall time, store, prompt tokens
+	$(GO) build -o bin/whole ./internal/bench/whole && bin/whole bin/convene
+
+.PHONY: bench-run
+bench-run: ## within one process: overhead, critical path and memory of runs and batches, beside a bare loop with the same prompts
 	$(GO) test -run '^$$' -bench 'Overhead|Traces|CriticalPath|Memory|Batch|UnevenRows' -benchtime $(BENCHTIME) -timeout 30m ./internal/bench
 
 .PHONY: bench-limits

@@ -61,7 +61,7 @@ func TestBrokenEdgesAreNamed(t *testing.T) {
 	require.Len(t, broken, 11)
 	for i, want := range []string{
 		"agent/loop.go:5: imports " + own + "runner, which lies above agent: imports point downwards",
-		"agent/loop.go:6: imports github.com/sashabaranov/go-openai, but only llm/openai may",
+		"agent/loop.go:6: imports github.com/sashabaranov/go-openai, but only llm/openai and internal/bench/bareloop may",
 		"board/create.go:5: imports " + own + "team, which lies above board",
 		"board/create.go:6: imports golang.org/x/sync/errgroup, but board imports the standard library",
 		"cmd/internal/termview/view.go:5: imports " + own + "cmd/convene, which lies above cmd/internal",

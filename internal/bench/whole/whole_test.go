@@ -1,0 +1,56 @@
+package main
+
+import (
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/llm/endpoint"
+	"github.com/convene-run/convene/runner"
+	"github.com/convene-run/convene/team"
+)
+
+// Both programs play the whole job against the server, to its answer: what is compared is the
+// same work.
+func TestBothPlayTheJob(t *testing.T) {
+	script, err := readScript()
+	require.NoError(t, err)
+	for _, tokens := range []int{1, 4} {
+		s := newServer(script, tokens, atOnce)
+		served := httptest.NewServer(s)
+		t.Cleanup(served.Close)
+		in := filepath.Join(t.TempDir(), "in.jsonl")
+		require.NoError(t, os.WriteFile(in, []byte(`{"request":"Plan three days in Kyoto for two, #00017"}`+"\n"), 0o600))
+		require.NoError(t, bare(t.Context(), served.URL+"/v1", in, 1))
+		require.EqualValues(t, callsPerRow, s.calls.Load())
+		chunks := s.sent.Load()
+
+		log := events.NewMemory()
+		r, err := runner.New(runner.Config{Log: log, Models: endpoint.New(endpoint.Config{Default: "bench", BaseURL: served.URL + "/v1"})})
+		require.NoError(t, err)
+		trip, err := team.Builtin("trip")
+		require.NoError(t, err)
+		result, err := r.Run(t.Context(), runner.Job{Request: "Plan three days in Kyoto for two, #00017", Team: trip})
+		require.NoError(t, err)
+		require.Equal(t, events.StatusCompleted, result.Status, result.Reason)
+		require.EqualValues(t, 2*callsPerRow, s.calls.Load())
+		require.Equal(t, 2*chunks, s.sent.Load())
+	}
+}
+
+// A call of a numbered job is recognized by both programs' requests, and is always as long.
+func TestPace(t *testing.T) {
+	agent, turn, number := whose([]byte(`{"messages":[{"role":"user","content":"Your tasks: 3, 4\n\nTake #3, #00017"},{"role":"assistant"}]}`))
+	require.Equal(t, "food", agent)
+	require.Equal(t, 1, turn)
+	require.Equal(t, "#00017", number)
+	require.Equal(t, uneven.firstToken(number, agent, turn), uneven.firstToken(number, agent, turn))
+	script, err := readScript()
+	require.NoError(t, err)
+	require.InDelta(t, 16, uneven.ideal(script, number).Seconds(), 8)
+	require.InDelta(t, 4, inStep.ideal(script, number).Seconds(), 0.001)
+}
