@@ -122,7 +122,7 @@ func (l *Loop) turn(ctx context.Context, who string, messages []openai.ChatCompl
 	if err != nil {
 		return reply, err
 	}
-	defer stream.Close()
+	defer func() { _ = stream.Close() }()
 	var text strings.Builder
 	arguments := map[int]*strings.Builder{}
 	for {
