@@ -79,10 +79,13 @@ func (i Identity) sound() error {
 		return checkName("user", i.User)
 	}
 	if !i.Allow(OthersRead) && !i.Allow(MetricsRead) {
-		return fmt.Errorf("the user is missing: only who may see the threads of all (%s) can do without", OthersRead)
+		return fmt.Errorf("%w: only who may see the threads of all (%s) can do without", ErrNoUser, OthersRead)
 	}
 	return nil
 }
+
+// ErrNoUser is for an identity that could own nothing and see nothing.
+var ErrNoUser = errors.New("the user is missing")
 
 // ErrUnknown is for a credential that lets nobody in: unknown, revoked, expired or not valid
 // yet. Callers are told nothing more.

@@ -177,3 +177,14 @@ func Revoke(path, id string) (revoked Token, err error) {
 	})
 	return revoked, err
 }
+
+// TokenID gives the id in a token of ours, whether or not there is such a token; "" in any other
+// text.
+func TokenID(credential string) string {
+	rest, ours := strings.CutPrefix(credential, tokenPrefix)
+	id, _, found := strings.Cut(rest, "_")
+	if !ours || !found || len(id) != idChars || strings.Trim(id, "abcdefghijklmnopqrstuvwxyz234567") != "" {
+		return ""
+	}
+	return id
+}

@@ -117,6 +117,16 @@ func TestEntries(t *testing.T) {
 	text, err := json.Marshal(page)
 	require.NoError(t, err)
 	require.NotContains(t, string(text), "SECRET")
+
+	// One by one they are the same.
+	envs, err := log.Read(t.Context(), events.ThreadKey{Tenant: tenant, Thread: "a"}, 0, 0)
+	require.NoError(t, err)
+	for i, env := range envs {
+		e, ok, err := audit.Tell(t.Context(), log, env)
+		require.NoError(t, err)
+		require.True(t, ok)
+		require.Equal(t, page.Entries[len(envs)-1-i], e)
+	}
 }
 
 // A fork tells of itself alone: what was copied was done in the other thread.
@@ -136,6 +146,11 @@ func TestForks(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, page.Entries, 2)
 	require.Equal(t, "run_resumed", page.Entries[0].Action)
+	envs, err := log.Read(t.Context(), key, 2, 1)
+	require.NoError(t, err)
+	e, _, err := audit.Tell(t.Context(), log, envs[0])
+	require.NoError(t, err)
+	require.Equal(t, page.Entries[1], e)
 	require.Equal(t, "ann cli run_forked from run r0 at event 2", strings.Join([]string{page.Entries[1].Who(), page.Entries[1].From(), page.Entries[1].Action, page.Entries[1].What}, " "))
 }
 

@@ -20,7 +20,8 @@ type Entry struct {
 	// Action names what was done: "run_started", "approved", "refused", …
 	Action string `json:"action"`
 	// By is who did it from outside, nil for agents and for convene itself. Agent is the agent
-	// who did it, Owner the user whose thread it is, on whose behalf agents work.
+	// who did it, Owner the user whose thread it is, on whose behalf agents work, or to whom it
+	// was done.
 	By    *events.Actor  `json:"by,omitempty"`
 	Agent events.AgentID `json:"agent,omitempty"`
 	Owner string         `json:"owner,omitempty"`

@@ -155,7 +155,7 @@ func (f *fold) ofPerson(e *Entry, event events.Event) {
 			e.Why = "the permission " + d.Permission + " is missing"
 		}
 	case events.Audited:
-		e.Action, e.More = string(d.Action), d.More
+		e.Action, e.Owner, e.More = string(d.Action), d.UserID, d.More
 		e.What = join(d.What, about("user", d.UserID), about("token", d.TokenID), d.Target)
 	}
 }

@@ -32,6 +32,8 @@ type Config struct {
 	// Teams finds the teams that rows name. Defaults to [team.Resolve]: a built-in
 	// team or a file.
 	Teams func(name string) (*team.Team, error)
+	// By is who runs the batch, and from where, for the log. Defaults to nobody.
+	By *events.Actor
 	// Functions are specialists of Team that are Go functions. Rows that name a team have
 	// models alone.
 	Functions runner.Functions

@@ -284,6 +284,9 @@ func (j *journal) append(ctx context.Context, facts ...events.Event) error {
 	log, envs := j.batch.config.Runner.Log(), make([]events.Envelope, len(facts))
 	for i, fact := range facts {
 		envs[i].Data = fact
+		if _, begins := fact.(events.BatchStarted); begins {
+			envs[i].By = j.batch.config.By
+		}
 	}
 	err := log.Append(ctx, j.key, j.epoch, j.last, envs)
 	for attempt := 0; errors.Is(err, events.ErrConflict) && attempt < maxConflicts; attempt++ {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/convene-run/convene/conversation"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/runner"
@@ -125,7 +126,7 @@ func (b *Batch) takeUp(ctx context.Context, row *Row) (*runner.Run, *runner.Resu
 	}
 	run, err := b.patiently(func() (*runner.Run, error) {
 		return b.config.Runner.Resume(ctx, b.config.Tenant, summary.Run, runner.Terms{
-			Priority: llm.PriorityBatch, Functions: b.functions(row), Budget: b.budget, MaxWait: b.config.MaxWait, OnInput: b.config.OnInput, Approve: b.approve(), FilesRoot: b.config.FilesRoot,
+			Priority: llm.PriorityBatch, Functions: b.functions(row), Budget: b.budget, MaxWait: b.config.MaxWait, OnInput: b.config.OnInput, Approve: b.approve(), FilesRoot: b.config.FilesRoot, By: b.config.By,
 		})
 	}, events.ErrLocked)
 	if errors.Is(err, events.ErrHeld) || errors.Is(err, events.ErrLocked) {
@@ -171,8 +172,8 @@ func (b *Batch) job(row *Row) (runner.Job, error) {
 		return runner.Job{}, err
 	}
 	return runner.Job{
-		FilesRoot: b.config.FilesRoot,
-		Tenant:    b.config.Tenant, Thread: b.config.Identity.threadID(row), Run: b.config.Identity.runID(row),
+		FilesRoot: b.config.FilesRoot, By: conversation.Caller{Actor: b.config.By},
+		Tenant: b.config.Tenant, Thread: b.config.Identity.threadID(row), Run: b.config.Identity.runID(row),
 		Continues: row.continues, Request: row.Request, Vars: row.Vars, Team: t, Functions: b.functions(row), Model: b.config.Model, Solo: b.config.Solo,
 		Priority: llm.PriorityBatch, Budget: b.budget, MaxWait: b.config.MaxWait, OnInput: b.config.OnInput, Approve: b.approve(),
 		Batch: &events.BatchRow{Batch: events.BatchID(b.config.Identity.ID), Row: row.ID, Index: row.Index, Line: row.nameLine(), Attempt: row.Attempt, Folder: row.Folder},

@@ -31,7 +31,7 @@ var replies = []Kind{KindModelCalled, KindAgentStarted, KindToolStarted, KindToo
 func ForViewers(body []byte) []byte { return originals.in(ForRestoring(body)) }
 
 // ForRestoring is [ForViewers] for whoever may read what placeholders stand for.
-func ForRestoring(body []byte) []byte { return pixels.in(kept.in(withoutActor(body))) }
+func ForRestoring(body []byte) []byte { return pixels.in(kept.in(WithoutActor(body))) }
 
 // WithoutValues gives an event without what placeholders stand for, and with all else.
 func WithoutValues(body []byte) []byte { return originals.in(body) }
@@ -44,9 +44,9 @@ func (s sign) in(body []byte) []byte {
 	return body
 }
 
-// withoutActor takes [Envelope.By] out. The bytes of its key are that key before the data, and
+// WithoutActor gives an event in the form of [Encode] without [Envelope.By]. The bytes of its key are that key before the data, and
 // nowhere else.
-func withoutActor(body []byte) []byte {
+func WithoutActor(body []byte) []byte {
 	head, _, _ := bytes.Cut(body, []byte(`"data":`))
 	at := bytes.Index(head, []byte(byMember))
 	if at < 0 {

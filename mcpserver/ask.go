@@ -75,7 +75,7 @@ func textOf(response mcp.InputResponse) string {
 
 // answer gives a run the user's answers, so that it goes on.
 func (s *Server) answer(ctx context.Context, c *call) (key events.ThreadKey, run events.RunID, after events.Seq, err error) {
-	if err := s.admit(c, answering); err != nil {
+	if err := s.admit(ctx, c, answering); err != nil {
 		return key, run, 0, err
 	}
 	c.door = answering

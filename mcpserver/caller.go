@@ -51,7 +51,7 @@ func addTool[In, Out any](s *Server, tool *mcp.Tool, handle func(context.Context
 	}
 	mcp.AddTool(s.mcp, tool, func(ctx context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
 		c := &call{req, s.callerOf(req.Extra), d}
-		if err := s.admit(c, d); err != nil {
+		if err := s.admit(ctx, c, d); err != nil {
 			var none Out
 			return nil, none, err
 		}
@@ -60,20 +60,23 @@ func addTool[In, Out any](s *Server, tool *mcp.Tool, handle func(context.Context
 }
 
 // admit refuses who lacks the permission of the door.
-func (s *Server) admit(c *call, d door) error {
+func (s *Server) admit(ctx context.Context, c *call, d door) error {
 	if c.who.Allow(d.needs) {
 		return nil
 	}
-	return s.missing(c, d.needs)
+	return s.missing(ctx, c, d.needs)
 }
 
-// missing refuses a caller, and tells the log.
-func (s *Server) missing(c *call, permission string) error {
-	if s.config.Logger != nil {
-		s.config.Logger.Warn("permission denied", "tenant_id", string(c.who.Tenant), "user_id", c.who.User, "token_id", c.who.Token,
-			"permission", permission, "tool", c.Params.Name)
-	}
+// missing refuses a caller, and keeps that.
+func (s *Server) missing(ctx context.Context, c *call, permission string) error {
+	s.refused(ctx, c, permission)
 	return fmt.Errorf("you may not do this: the permission %s is missing", permission)
+}
+
+// refused keeps that a caller was refused something: what is not allowed, or, without a
+// permission, what there is not for the caller.
+func (s *Server) refused(ctx context.Context, c *call, permission string) {
+	s.config.Audit.Refused(ctx, c.who.Tenant, c.who.Actor(), events.PermissionDenied{Permission: permission, UserID: c.who.User, What: "tool " + c.Params.Name})
 }
 
 // still refuses a caller whose credential has ended or lost the permission since it called.
@@ -101,6 +104,7 @@ func (s *Server) callerOf(extra *mcp.RequestExtra) web.Guest {
 		return web.Guest{Identity: s.config.As}
 	}
 	guest, _ := extra.TokenInfo.Extra[guestKey].(web.Guest) // nobody, who may do nothing, where it is missing
+	guest.Door = events.DoorMCP
 	return guest
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/convene-run/convene/access"
+	"github.com/convene-run/convene/audit"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/thread"
 	"github.com/convene-run/convene/web"
@@ -57,6 +58,8 @@ type Config struct {
 	// As is for whom runs are started and shown where no [web.Guard] says who calls: on standard
 	// input above all. Defaults to the operator of [events.LocalTenant].
 	As access.Identity
+	// Audit keeps who was refused what. Defaults to nobody's being kept.
+	Audit *audit.Recorder
 	// Version is shown to callers.
 	Version string
 	// Logger gets what the protocol's sessions report. Defaults to none.
@@ -77,6 +80,7 @@ func New(config Config) (*Server, error) {
 	if config.As.Tenant == "" {
 		config.As = access.Operator(events.LocalTenant)
 	}
+	config.As.Door = events.DoorMCP
 	if config.Kept == nil {
 		config.Kept = thread.NewKept(config.Log)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/convene-run/convene/access"
+	"github.com/convene-run/convene/audit"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/internal/sim"
 	"github.com/convene-run/convene/mcpserver"
@@ -25,7 +26,7 @@ import (
 
 // doors are those of a server with a file of tokens.
 type doors struct {
-	log    *events.Memory
+	log    events.Log
 	runner *runner.Runner
 	server *web.Server
 	url    string
@@ -33,8 +34,12 @@ type doors struct {
 }
 
 func newDoors(t *testing.T, config steer.Config, options sim.Options) *doors {
+	return newDoorsOn(t, events.NewMemory(), config, options)
+}
+
+func newDoorsOn(t *testing.T, log events.Log, config steer.Config, options sim.Options) *doors {
 	t.Helper()
-	d := &doors{log: events.NewMemory(), file: filepath.Join(t.TempDir(), "tokens.json")}
+	d := &doors{log: log, file: filepath.Join(t.TempDir(), "tokens.json")}
 	var err error
 	d.runner, err = runner.New(runner.Config{Log: d.log, Models: oneClient{sim.New(options)}})
 	require.NoError(t, err)
@@ -42,14 +47,15 @@ func newDoors(t *testing.T, config steer.Config, options sim.Options) *doors {
 	tokens, err := access.Open(d.file, access.Builtin())
 	require.NoError(t, err)
 	server, runs := httptest.NewUnstartedServer(nil), steer.New(config)
+	recorder := audit.NewRecorder(d.log, func(_ audit.Entry, err error) { require.NoError(t, err) })
 	served := web.Config{
 		Log: d.log, Kept: d.runner.Kept(), Runs: runs, Batches: &steer.Batches{Runner: d.runner}, Users: &steer.Users{Log: d.log},
-		Keeper: tokens, Address: server.Listener.Addr().String(),
+		Keeper: tokens, Audit: recorder, Address: server.Listener.Addr().String(),
 	}
 	d.server, err = web.New(served)
 	require.NoError(t, err)
 	offered := []mcpserver.Team{{Name: team.DefaultName, Description: "Solves anything."}}
-	tools, err := mcpserver.New(mcpserver.Config{Log: d.log, Kept: d.runner.Kept(), Runs: runs, Teams: offered})
+	tools, err := mcpserver.New(mcpserver.Config{Audit: recorder, Log: d.log, Kept: d.runner.Kept(), Runs: runs, Teams: offered})
 	require.NoError(t, err)
 	guarded, _, err := web.Guard(served, tools.Handler())
 	require.NoError(t, err)
@@ -65,6 +71,7 @@ func newDoors(t *testing.T, config steer.Config, options sim.Options) *doors {
 		now, cancel := context.WithCancel(context.Background())
 		cancel()
 		require.NoError(t, d.runner.Shutdown(now))
+		recorder.Close()
 	})
 	return d
 }

@@ -28,7 +28,7 @@ func (m oneClient) Resolve(...string) (llm.Route, error) {
 }
 
 // tenants serves the dashboard of two tenants who share a runner, with a user for each.
-func tenants(t *testing.T, config steer.Config, options sim.Options) (*events.Memory, *runner.Runner, func(tenant, method, path, body string) (int, map[string]any)) {
+func tenants(t *testing.T, config steer.Config, options sim.Options) (events.Log, *runner.Runner, func(tenant, method, path, body string) (int, map[string]any)) {
 	t.Helper()
 	d := newDoors(t, config, options)
 	tokens := map[string]string{}

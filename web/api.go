@@ -27,7 +27,7 @@ func (s *Server) registerAPI(mux router) {
 	config.Transformers = append(config.Transformers, explain)
 	api := humago.New(mux, config)
 	describeStreams(api.OpenAPI())
-	for _, register := range []func(huma.API){s.registerReading, s.registerArtifacts, s.registerSteering, s.registerThreads, s.registerMessages, s.registerValues, s.registerBatches, s.registerBatchSteering, s.registerUsers} {
+	for _, register := range []func(huma.API){s.registerReading, s.registerArtifacts, s.registerSteering, s.registerThreads, s.registerMessages, s.registerValues, s.registerBatches, s.registerBatchSteering, s.registerUsers, s.registerAudit} {
 		register(api)
 	}
 	s.describeAccess(api.OpenAPI())

@@ -154,7 +154,7 @@ func (s *Server) listMessages(ctx context.Context, in *messagesInput) (*messages
 	out := &messagesOutput{}
 	err := s.foldThread(ctx, in.Thread, func(th *thread.Thread) error {
 		if in.Restore && !callerOf(ctx).Allow(access.ContextRestore) {
-			return missing(access.ContextRestore)
+			return callerOf(ctx).missing(access.ContextRestore)
 		}
 		out.page(th, in)
 		if in.Restore {

@@ -61,8 +61,7 @@ func (s *Server) mayRestore(r *http.Request) (bool, error) {
 		return false, refuse(http.StatusBadRequest, "restore=%.40q is not known: true or false", given)
 	}
 	if who := callerOf(r.Context()); restore && !who.Allow(access.ContextRestore) {
-		s.denied(r, who.Identity, access.ContextRestore)
-		return false, missing(access.ContextRestore)
+		return false, who.missing(access.ContextRestore)
 	}
 	return restore, nil
 }

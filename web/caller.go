@@ -14,6 +14,8 @@ type caller struct {
 	door door
 	// signedIn says that a browser asks, with the cookie of its session.
 	signedIn bool
+	// lacks is the permission that was found missing, for the audit.
+	lacks *string
 }
 
 type callerKey struct{}
@@ -50,7 +52,7 @@ func (c caller) reaches(owner string, unknown error) error {
 	case !c.Sees(owner):
 		return unknown
 	case c.door.changes && !c.Changes(owner):
-		return missing(access.OthersAct)
+		return c.missing(access.OthersAct)
 	}
 	return nil
 }
@@ -79,13 +81,8 @@ func (c caller) as(user string) (string, error) {
 	case user == "" || user == c.User:
 		return c.User, nil
 	case !c.Allow(access.OthersAct):
+		_ = c.missing(access.OthersAct) // the refusal says more
 		return "", refuse(http.StatusForbidden, "user_id is not yours: leave it out; speaking for other users needs the permission %s", access.OthersAct)
 	}
 	return user, nil
-}
-
-// denied tells the log of the server that a permission was missing.
-func (s *Server) denied(r *http.Request, who access.Identity, permission string) {
-	s.config.Logger.Warn().Str("tenant_id", string(who.Tenant)).Str("user_id", who.User).Str("token_id", who.Token).
-		Str("permission", permission).Str("method", r.Method).Str("path", r.URL.Path).Msg("permission denied")
 }

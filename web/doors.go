@@ -37,6 +37,8 @@ var doors = map[string]door{
 	"GET /api/v1/server": {},
 	"GET /api/v1/teams":  {},
 
+	"GET /api/v1/audit": {needs: access.AuditRead},
+
 	"GET /api/v1/runs":                                  {needs: access.RunsRead},
 	"GET /api/v1/runs/totals":                           {needs: access.RunsRead},
 	"GET /api/v1/runs/{run_id}":                         {needs: access.RunsRead},
@@ -108,19 +110,27 @@ func (s *Server) admit(d door, next http.Handler) http.Handler {
 			return
 		}
 		who, err := s.guard.identify(r)
-		if err == nil && !who.Allow(d.needs) {
-			err = missing(d.needs)
-			s.denied(r, who, d.needs)
-		}
 		if err != nil {
+			s.unknownCaller(r, err)
 			s.problem(w, r, err)
 			return
 		}
-		next.ServeHTTP(w, r.WithContext(withCaller(r.Context(), caller{who, d, s.guard.signedIn(r)})))
+		who.Door, who.Remote = doorOf(r), remoteOf(r)
+		c := caller{who, d, s.guard.signedIn(r), new(string)}
+		r = r.WithContext(withCaller(r.Context(), c))
+		w = &refusedWriter{statusWriter{ResponseWriter: w}, func(status int) { s.refused(r, c, status) }}
+		if !who.Allow(d.needs) {
+			s.problem(w, r, c.missing(d.needs))
+			return
+		}
+		next.ServeHTTP(w, r)
 	})
 }
 
-// missing refuses who lacks a permission.
-func missing(permission string) error {
+// missing refuses a caller who lacks a permission.
+func (c caller) missing(permission string) error {
+	if c.lacks != nil {
+		*c.lacks = permission
+	}
 	return refuse(http.StatusForbidden, "you may not do this: the permission %s is missing", permission)
 }

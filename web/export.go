@@ -12,6 +12,7 @@ import (
 	"mime"
 	"net/http"
 
+	"github.com/convene-run/convene/access"
 	"github.com/convene-run/convene/events"
 )
 
@@ -89,6 +90,9 @@ func (s *Server) serveExport(w http.ResponseWriter, r *http.Request) {
 	}
 	key := callerOf(r.Context()).key(view.Thread)
 	bodies := Encoded(r.Context(), s.config.Log, key, view.LastSeq)
+	if !callerOf(r.Context()).Allow(access.AuditRead) {
+		bodies = each(bodies, events.WithoutActor)
+	}
 	name, kind := "convene-"+string(view.Run), "application/x-ndjson"
 	write := func() error { return writeJSONL(w, bodies, restore) }
 	switch format := r.URL.Query().Get("format"); format {
@@ -101,6 +105,7 @@ func (s *Server) serveExport(w http.ResponseWriter, r *http.Request) {
 		s.problem(w, r, refuse(http.StatusBadRequest, "format=%.40q is not known: html or jsonl", format))
 		return
 	}
+	s.exported(r, view.Run)
 	w.Header().Set("Content-Type", kind)
 	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name}))
 	if err := write(); err != nil && !errors.Is(err, r.Context().Err()) {

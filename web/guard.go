@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/convene-run/convene/access"
+	"github.com/convene-run/convene/events"
 )
 
 // guard knows who may come in: requests that name a host of ours, come from a page of ours or
@@ -108,20 +109,23 @@ func ownAddresses() (names []string) {
 
 // Guard lets those through to next whom a [Server] with this address, hosts and keeper would
 // let in: for what else a program serves over HTTP. [GuestOf] tells next who that is. address is
-// a host and port that clients reach it at. Of config, Address, Hosts, Keeper, As and Logger count.
+// a host and port that clients reach it at. Of config, Address, Hosts, Keeper, As, Audit and
+// Logger count.
 func Guard(config Config, next http.Handler) (guarded http.Handler, address string, err error) {
 	config = config.withDefaults()
 	g, err := newGuard(config)
 	if err != nil {
 		return nil, "", err
 	}
-	s := &Server{config: config}
+	s := &Server{config: config, guard: g}
 	known := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		who, err := g.identify(r)
 		if err != nil {
+			s.unknownCaller(r, err)
 			s.problem(w, r, err)
 			return
 		}
+		who.Door, who.Remote = doorOf(r), remoteOf(r)
 		next.ServeHTTP(w, r.WithContext(withGuest(r.Context(), g.guest(r, who))))
 	})
 	return g.protect(s, g.checkFrom, known), g.address, nil
@@ -265,14 +269,14 @@ func (g *guard) open(s session) string {
 	return secret
 }
 
-// loginByToken trades a token for the secret of a session.
-func (g *guard) loginByToken(ctx context.Context, token string) (secret string, err error) {
-	if _, err := g.holder(ctx, token); err != nil {
-		return "", err
+// loginByToken trades a token for the secret of a session, and says whose it is.
+func (g *guard) loginByToken(ctx context.Context, token string) (secret string, who access.Identity, err error) {
+	if who, err = g.holder(ctx, token); err != nil {
+		return "", who, err
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.open(session{token}), nil
+	return g.open(session{token}), who, nil
 }
 
 // serveLogin answers GET /login?code=…, or the form with the token, with a cookie.
@@ -281,18 +285,22 @@ func (s *Server) serveLogin(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "/", http.StatusSeeOther)
 		return
 	}
-	var secret string
+	var secret, token string
 	var err error
+	who := s.guard.as
 	if r.Method == http.MethodPost {
 		r.Body = http.MaxBytesReader(w, r.Body, maxLoginBytes)
-		secret, err = s.guard.loginByToken(r.Context(), strings.TrimSpace(r.PostFormValue("token")))
+		token = strings.TrimSpace(r.PostFormValue("token"))
+		secret, who, err = s.guard.loginByToken(r.Context(), token)
 	} else {
 		secret, err = s.guard.login(r.URL.Query().Get("code"))
 	}
 	if err != nil {
+		s.signInFailed(r, token, err)
 		s.problem(w, r, err)
 		return
 	}
+	s.signed(r, who, events.AuditSignedIn)
 	http.SetCookie(w, sessionCookie(r, secret, 0))
 	// A redirect would not carry a strict cookie when the link was clicked elsewhere.
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")

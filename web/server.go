@@ -14,6 +14,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/convene-run/convene/access"
+	"github.com/convene-run/convene/audit"
 	"github.com/convene-run/convene/conversation"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/thread"
@@ -54,6 +55,8 @@ type Config struct {
 	// Issuers are the addresses of the identity providers whose tokens Keeper takes, for the
 	// page on which people sign in.
 	Issuers []string
+	// Audit keeps who signed in, and who was refused what. Defaults to nobody's being kept.
+	Audit *audit.Recorder
 	// Limiters gives what holds calls of the endpoints back, for /metrics; nil where this
 	// process asks none.
 	Limiters func() []events.BatchLimiter

@@ -3,6 +3,8 @@ package web
 import (
 	"crypto/sha256"
 	"net/http"
+
+	"github.com/convene-run/convene/events"
 )
 
 // logoutAddress is where a browser signs out.
@@ -19,6 +21,9 @@ func (g *guard) signedIn(r *http.Request) bool {
 // home. A session that there is not has ended, too.
 func (s *Server) serveLogout(w http.ResponseWriter, r *http.Request) {
 	if cookie, err := r.Cookie(cookieName); err == nil {
+		if who, err := s.guard.identify(r); err == nil && s.guard.signedIn(r) {
+			s.signed(r, who, events.AuditSignedOut)
+		}
 		s.guard.mu.Lock()
 		delete(s.guard.sessions, sha256.Sum256([]byte(cookie.Value)))
 		s.guard.mu.Unlock()

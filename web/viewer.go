@@ -67,7 +67,7 @@ func (s *Server) stillMay(r *http.Request, thread events.ThreadID) func() error 
 		case who.Tenant != was.Tenant || who.User != was.User || !who.Allow(was.door.needs):
 			return errNotAuthorized
 		case was.Allow(access.OthersRead) && !who.Allow(access.OthersRead):
-			return s.reach(withCaller(r.Context(), caller{who, was.door, was.signedIn}), thread, errNotAuthorized)
+			return s.reach(withCaller(r.Context(), caller{who, was.door, was.signedIn, nil}), thread, errNotAuthorized)
 		}
 		return nil
 	}

@@ -117,7 +117,7 @@ be resumed, shown and replayed.`,
 	flags.StringVar(&a.flags.prices, "prices", "", "file with model prices, which override the built-in ones: see convene models --help")
 	root.AddCommand(
 		newRunCommand(a), newChatCommand(a), newBatchCommand(a), newServeCommand(a), newMCPCommand(a), newResumeCommand(a), newForkCommand(a), newCancelCommand(a),
-		newRunsCommand(a), newBatchesCommand(a), newShowCommand(a), newExportCommand(a), newReplayCommand(a),
+		newRunsCommand(a), newBatchesCommand(a), newShowCommand(a), newExportCommand(a), newReplayCommand(a), newAuditCommand(a),
 		newStoreCommand(a), newTeamCommand(a), newTokenCommand(a), newUserCommand(a), newModelsCommand(a), newConfigCommand(a), newDoctorCommand(a), unconfigured(newSimCommand(a)), unconfigured(newVersionCommand(a)),
 	)
 	a.addAPIFlag(root)

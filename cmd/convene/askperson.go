@@ -58,7 +58,7 @@ func (d *driver) askPerson(ctx context.Context, r *runner.Runner, run *thread.Ru
 	for _, line := range termview.Said(asked, theme, w) {
 		fmt.Fprintln(d.app.err, line)
 	}
-	message := &runner.Message{ChannelType: channelTerminal}
+	message := &runner.Message{ChannelType: channelTerminal, Actor: onCommandLine}
 	text, err := d.app.typeAnswer(ctx, in, input, message)
 	if err != nil || text == "" && message.Approval == nil {
 		return nil, err

@@ -222,7 +222,7 @@ func (f *batchFlags) check(c *cobra.Command) (err error) {
 func (f *batchFlags) config(r *runner.Runner, t *team.Team, limiters func() []llm.LimiterState, extract func(context.Context, string, []byte) agent.File) (batch.Config, error) {
 	failures, err := batch.ParseMaxFailures(f.maxFailures)
 	return batch.Config{
-		Runner: r, Team: t, Model: f.model, Solo: f.solo, Concurrency: f.concurrency, MaxFailures: failures,
+		Runner: r, Team: t, By: onCommandLine, Model: f.model, Solo: f.solo, Concurrency: f.concurrency, MaxFailures: failures,
 		MaxCostUSD: f.costUSD, MaxTokens: f.tokens, RowTimeout: f.rowTime, Timeout: f.time, MaxWait: time.Duration(f.maxWait), OnInput: runner.OnInput(f.onInput), Approve: runner.Approve(f.approve),
 		Limiters: limiters, FilesRoot: f.filesRoot, Extract: extract,
 	}, err

@@ -39,7 +39,7 @@ func (a *app) cancel(ctx context.Context, id, reason string) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := r.Cancel(ctx, run.Tenant, run.Run, reason); err != nil {
+	if err := r.CancelBy(ctx, run.Tenant, run.Run, onCommandLine, reason); err != nil {
 		if errors.Is(err, events.ErrRunOver) {
 			err = usage(err)
 		}

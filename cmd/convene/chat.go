@@ -109,7 +109,7 @@ func (a *app) chat(c *cobra.Command, f *chatFlags) (err error) {
 
 // job is what every message of the conversation is sent with.
 func (f *chatFlags) job() (runner.Job, error) {
-	job := runner.Job{Model: f.model, Message: &runner.Message{UserID: f.user, ChannelType: channelTerminal}}
+	job := runner.Job{Model: f.model, Message: &runner.Message{UserID: f.user, ChannelType: channelTerminal, Actor: inChat(f.user)}}
 	if f.noQueue {
 		job.Message.Delivery = events.DeliveryStart
 	}

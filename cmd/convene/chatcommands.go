@@ -162,7 +162,7 @@ func (c *chat) leave(ctx context.Context, _ string) error {
 	if person := c.thread.Handoffs.Person(); c.desk && person != nil {
 		session = person.ID
 	}
-	err := c.runner.Leave(ctx, c.key.Tenant, c.key.Thread, session, conversation.Caller{UserID: c.job.Message.UserID})
+	err := c.runner.Leave(ctx, c.key.Tenant, c.key.Thread, session, conversation.Caller{UserID: c.job.Message.UserID, Actor: c.job.Message.Actor})
 	if errors.Is(err, conversation.ErrNoHandoff) {
 		err = errors.New("nobody was handed the conversation: the facilitator has it")
 	}

@@ -35,7 +35,7 @@ func (a *app) desk(ctx context.Context, d *driver, r *runner.Runner, f *chatFlag
 	}
 	c := &chat{
 		app: a, driver: d, runner: r, key: key, desk: true, thread: thread.New(),
-		job: runner.Job{Message: &runner.Message{UserID: f.user, ChannelType: channelTerminal}},
+		job: runner.Job{Message: &runner.Message{UserID: f.user, ChannelType: channelTerminal, Actor: inChat(f.user)}},
 	}
 	return c.run(ctx)
 }

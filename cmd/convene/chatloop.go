@@ -108,7 +108,7 @@ func (c *chat) takeUp(ctx context.Context) error {
 	case current == nil, c.desk && current.Status == events.StatusSuspended:
 	case current.Status == events.StatusAwaitingInput && !current.Answered():
 	case !current.Status.Over():
-		_, err = c.runner.Resume(ctx, c.key.Tenant, current.ID, runner.Terms{})
+		_, err = c.runner.Resume(ctx, c.key.Tenant, current.ID, runner.Terms{By: c.job.Message.Actor})
 	case len(c.thread.Queue()) > 0:
 		err = c.takeNext(ctx, c.thread.Queue()[0])
 	}
@@ -375,7 +375,7 @@ func (c *chat) interrupt(ctx context.Context, signal os.Signal) error {
 	if err := c.view.notice("cancelling the answer – ^C again leaves"); err != nil {
 		return err
 	}
-	err := c.runner.Cancel(ctx, c.key.Tenant, c.thread.Current().ID, "The user stopped it.")
+	err := c.runner.CancelBy(ctx, c.key.Tenant, c.thread.Current().ID, c.job.Message.Actor, "The user stopped it.")
 	if err != nil && !errors.Is(err, events.ErrRunOver) {
 		return c.refuse(err)
 	}

@@ -68,6 +68,8 @@ type driver struct {
 	// goOn continues a batch that this process was given the files of; nil where there is
 	// none.
 	goOn func(batch events.BatchID, retry bool) bool
+	// audited is told of every event that is committed here; nil for nobody.
+	audited func(events.Envelope)
 	// traces exports what is driven, nil where nobody asked for it.
 	traces *traces
 }
@@ -124,13 +126,29 @@ func (d *driver) runner() (*runner.Runner, error) {
 			default:
 			}
 		},
-		Hooks: d.traces.hooks(),
+		Hooks: d.hooks(),
 	})
 	d.traces.of(r)
 	if err == nil && d.flags.watch.wanted() {
 		d.companion, err = d.watch(r)
 	}
 	return r, err
+}
+
+// hooks are those of the exporter and of who is told of all events.
+func (d *driver) hooks() runner.Hooks {
+	hooks := d.traces.hooks()
+	if d.audited == nil {
+		return hooks
+	}
+	exported := hooks.OnEvent
+	hooks.OnEvent = func(env events.Envelope) {
+		d.audited(env)
+		if exported != nil {
+			exported(env)
+		}
+	}
+	return hooks
 }
 
 // close ends what open and runner began.

@@ -65,6 +65,9 @@ func (a *app) export(ctx context.Context, args []string, output string, html, re
 	if err != nil {
 		return err
 	}
+	if err := audited(ctx, log, run.Tenant, events.Audited{Action: events.AuditExported, Target: string(run.Run)}); err != nil {
+		return err
+	}
 	if html {
 		return a.exportHTML(ctx, log, run, output, restore)
 	}

@@ -32,7 +32,7 @@ is the newest run that is no row of a batch.`,
 			if at < 1 {
 				return usage(errors.New("name the event to fork at: --at SEQ. `convene show --events` gives the numbers"))
 			}
-			change.At = events.Seq(at)
+			change.At, change.By.Actor = events.Seq(at), onCommandLine
 			return a.fork(c.Context(), args, f, change)
 		},
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/convene-run/convene/access"
+	"github.com/convene-run/convene/audit"
 	"github.com/convene-run/convene/mcpserver"
 	"github.com/convene-run/convene/runner"
 	"github.com/convene-run/convene/steer"
@@ -83,8 +84,11 @@ func (a *app) mcp(c *cobra.Command, args []string, f *mcpFlags) (err error) {
 	if steered.Runner, err = d.runner(); err != nil {
 		return err
 	}
+	recorder := audit.NewRecorder(d.log, a.auditLines(d.level).entry)
+	defer recorder.Close()
 	server, err := mcpserver.New(mcpserver.Config{
-		Log: d.log, Kept: steered.Runner.Kept(), Runs: steer.New(steered), Teams: offered(steered), Version: version(), Logger: a.protocolLog(d.level),
+		Audit: recorder,
+		Log:   d.log, Kept: steered.Runner.Kept(), Runs: steer.New(steered), Teams: offered(steered), Version: version(), Logger: a.protocolLog(d.level),
 	})
 	if err != nil {
 		return errors.Join(err, steered.Runner.Shutdown(ctx))
@@ -95,7 +99,7 @@ func (a *app) mcp(c *cobra.Command, args []string, f *mcpFlags) (err error) {
 		a.say("this waits for the messages of an MCP client, which starts the command itself as a rule; --addr serves over HTTP, ^C ends")
 	}
 	if f.address != "" {
-		if serve, err = a.mcpOverHTTP(f, keeper, server, d.level); err != nil {
+		if serve, err = a.mcpOverHTTP(f, keeper, recorder, server, d.level); err != nil {
 			return errors.Join(usage(err), steered.Runner.Shutdown(ctx))
 		}
 	}
@@ -153,14 +157,14 @@ func offered(steered steer.Config) []mcpserver.Team {
 }
 
 // mcpOverHTTP listens, and gives what serves there.
-func (a *app) mcpOverHTTP(f *mcpFlags, keeper access.Keeper, server *mcpserver.Server, level zerolog.Level) (func(context.Context) error, error) {
+func (a *app) mcpOverHTTP(f *mcpFlags, keeper access.Keeper, recorder *audit.Recorder, server *mcpserver.Server, level zerolog.Level) (func(context.Context) error, error) {
 	listener, address, err := listen("--addr", f.address)
 	if err != nil {
 		return nil, err
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", server.Handler())
-	guarded, address, err := web.Guard(web.Config{Address: address, Hosts: f.hosts, Keeper: keeper, Logger: a.requestLog(level)}, mux)
+	guarded, address, err := web.Guard(web.Config{Address: address, Hosts: f.hosts, Keeper: keeper, Audit: recorder, Logger: a.requestLog(level)}, mux)
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}

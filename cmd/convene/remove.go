@@ -53,6 +53,9 @@ func (a *app) removeRuns(ctx context.Context, ids []string) (err error) {
 			if err != nil {
 				return notRemoved(err, run)
 			}
+			if err := audited(ctx, log, run.Tenant, events.Audited{Action: events.AuditRemoved, Target: string(run.Thread)}); err != nil {
+				return err
+			}
 			removed[run.Thread] = true
 		}
 		if _, err := fmt.Fprintf(a.out, "run %s: removed\n", run.Run); err != nil {
@@ -143,6 +146,11 @@ func (a *app) prune(ctx context.Context, before time.Time, dry bool) (err error)
 	defer func() { err = errors.Join(err, log.Close()) }()
 	rules := lifetime.Every(events.LocalTenant, lifetime.Ages{Runs: before, Conversations: before, Batches: before})
 	gone, err := lifetime.Prune(ctx, log, rules, dry)
+	if err == nil && !dry {
+		err = audited(ctx, log, events.LocalTenant, events.Audited{
+			Action: events.AuditRemoved, What: whatPruned(lifetime.Sum(gone)) + " older than " + before.UTC().Format(time.RFC3339),
+		})
+	}
 	if err != nil {
 		return err
 	}

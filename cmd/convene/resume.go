@@ -60,7 +60,7 @@ func (a *app) resume(ctx context.Context, args []string, f driveFlags, filesRoot
 		return err
 	}
 	id := termview.ShortID(summary.Run)
-	run, err := r.Resume(ctx, summary.Tenant, summary.Run, runner.Terms{OnInput: runner.OnInput(f.onInput), Approve: runner.Approve(f.approve), FilesRoot: filesRoot})
+	run, err := r.Resume(ctx, summary.Tenant, summary.Run, runner.Terms{OnInput: runner.OnInput(f.onInput), Approve: runner.Approve(f.approve), FilesRoot: filesRoot, By: onCommandLine})
 	if err != nil {
 		return beforeStart(heldBy(err, "run "+id, "`convene cancel "+id+"` asks it to end"))
 	}

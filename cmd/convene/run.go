@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/convene-run/convene/conversation"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/runner"
 	"github.com/convene-run/convene/team"
@@ -128,7 +129,7 @@ func (a *app) job(c *cobra.Command, args []string, f *runFlags) (runner.Job, err
 	}
 	job := runner.Job{
 		Thread: events.ThreadID(f.thread), Request: request, Files: attached, Team: t, Model: f.model, Solo: f.solo, OnInput: runner.OnInput(f.onInput), Approve: runner.Approve(f.approve),
-		Traceparent: a.env("TRACEPARENT"),
+		Traceparent: a.env("TRACEPARENT"), By: conversation.Caller{Actor: onCommandLine},
 	}
 	return job, job.Check()
 }

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
+	"github.com/convene-run/convene/audit"
 	"github.com/convene-run/convene/cmd/internal/termview"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/events/sqlite"
@@ -87,6 +89,10 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.close()) }()
+	lines := a.auditLines(d.level)
+	d.audited = lines.events(ctx, d.log)
+	recorder := audit.NewRecorder(d.log, lines.entry)
+	defer recorder.Close()
 	r, err := d.runner()
 	if err != nil {
 		return err
@@ -103,7 +109,7 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 		return usage(err)
 	}
 	dash, err := a.dashboard(web.Config{
-		Log: d.log, Kept: r.Kept(), Runs: steer.New(steered), Batches: &steer.Batches{Runner: r}, Users: &steer.Users{Log: d.log, Wipe: d.wipe}, Address: f.address, Hosts: f.hosts, Keeper: keeper, Issuers: a.issuers(), Logger: a.requestLog(d.level),
+		Log: d.log, Kept: r.Kept(), Runs: steer.New(steered), Batches: &steer.Batches{Runner: r}, Users: &steer.Users{Log: d.log, Wipe: d.wipe}, Address: f.address, Hosts: f.hosts, Keeper: keeper, Issuers: a.issuers(), Audit: recorder, Logger: a.requestLog(d.level),
 		Metrics: hooks.Metrics(), Transitions: r.Transitions,
 	}, "--addr")
 	if err != nil {
@@ -177,9 +183,13 @@ func addTeams(c *steer.Config, paths []string) error {
 
 // requestLog writes log lines, in which personal data and secrets are masked.
 func (a *app) requestLog(level zerolog.Level) *zerolog.Logger {
-	masked := sanitize.Lines{To: unaltered(a.err), Finder: new(sanitize.Detector)}
-	logger := zerolog.New(masked).Level(level).With().Timestamp().Logger()
+	logger := zerolog.New(a.maskedLines()).Level(level).With().Timestamp().Logger()
 	return &logger
+}
+
+// maskedLines takes lines for stderr, and masks personal data and secrets in them.
+func (a *app) maskedLines() io.Writer {
+	return sanitize.Lines{To: unaltered(a.err), Finder: new(sanitize.Detector)}
 }
 
 // dashboard is a server that listens.

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -14,6 +17,7 @@ import (
 	"github.com/convene-run/convene/cmd/internal/config"
 	"github.com/convene-run/convene/cmd/internal/termview"
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/events/sqlite"
 )
 
 // tokenFlags are those of `convene token add`.
@@ -57,7 +61,7 @@ func newTokenAddCommand(a *app) *cobra.Command {
 		Example: `  convene token add --user ann
   convene token add --tenant acme --user bob --role operator --expires 2160h`,
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return a.addToken(f) },
+		RunE: func(c *cobra.Command, _ []string) error { return a.addToken(c.Context(), f) },
 	}
 	flags := c.Flags()
 	flags.StringVar(&f.tenant, "tenant", string(events.LocalTenant), "tenant whose data the token is for")
@@ -77,7 +81,7 @@ func (a *app) tokensPath() (string, error) {
 	return path, nil
 }
 
-func (a *app) addToken(f tokenFlags) error {
+func (a *app) addToken(ctx context.Context, f tokenFlags) (err error) {
 	if f.expires < 0 {
 		return usage(errors.New("--expires is below 0: give the time for which the token is good, such as 720h"))
 	}
@@ -94,9 +98,20 @@ func (a *app) addToken(f tokenFlags) error {
 		end := time.Now().Add(f.expires).UTC().Truncate(time.Second)
 		who.Expires = &end
 	}
+	log, err := a.storeOfTokens(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, log.close()) }()
 	credential, added, err := access.Add(path, roles, who)
+	if errors.Is(err, access.ErrNoUser) {
+		err = fmt.Errorf("%w. Name the user with --user", err)
+	}
 	if err != nil {
 		return usage(err)
+	}
+	if err := log.record(ctx, events.AuditTokenAdded, added); err != nil {
+		return fmt.Errorf("token %s was added and is not shown, because that cannot be recorded: revoke it. %w", added.ID, err)
 	}
 	fmt.Fprintln(a.err, termview.Line(fmt.Sprintf("token %s, in %s. It is shown this once:", added.ID, path)))
 	_, err = fmt.Fprintln(a.out, credential)
@@ -160,19 +175,57 @@ func newTokenRevokeCommand(a *app) *cobra.Command {
 		Short:   "Revoke a token; servers that run notice at once",
 		Example: `  convene token revoke k3xq7wd2ba`,
 		Args:    cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			path, err := a.tokensPath()
-			if err != nil {
-				return err
-			}
-			revoked, err := access.Revoke(path, args[0])
-			if err != nil {
-				return usage(err)
-			}
-			fmt.Fprintln(a.err, termview.Line(fmt.Sprintf("token %s of %s is revoked", revoked.ID, whose(revoked))))
-			return nil
-		},
+		RunE:    func(c *cobra.Command, args []string) error { return a.revokeToken(c.Context(), args[0]) },
 	}
+}
+
+func (a *app) revokeToken(ctx context.Context, id string) error {
+	path, err := a.tokensPath()
+	if err != nil {
+		return err
+	}
+	revoked, err := access.Revoke(path, id)
+	if err != nil {
+		return usage(err)
+	}
+	fmt.Fprintln(a.err, termview.Line(fmt.Sprintf("token %s of %s is revoked", revoked.ID, whose(revoked))))
+	log, err := a.storeOfTokens(ctx) // afterwards: a store that cannot be opened keeps nobody's token
+	if err != nil {
+		return err
+	}
+	return errors.Join(log.record(ctx, events.AuditTokenRevoked, revoked), log.close())
+}
+
+// tokenStore is the store in whose audit it stands what is done with tokens; its log is nil
+// where there is none.
+type tokenStore struct{ log *sqlite.Log }
+
+// storeOfTokens opens the store that a server started here would use. Where nobody names one
+// and there is none it is not made: tokens are of the user, not of a folder.
+func (a *app) storeOfTokens(ctx context.Context) (tokenStore, error) {
+	if _, err := os.Stat(a.storePath()); errors.Is(err, fs.ErrNotExist) && a.namedStore() == "" && a.config.Store() == "" {
+		a.say("note: there is no store here, so no audit has this: --store names the one that convene serve uses")
+		return tokenStore{}, nil
+	}
+	log, err := a.openStore(ctx)
+	return tokenStore{log}, err
+}
+
+// record keeps what was done with a token.
+func (s tokenStore) record(ctx context.Context, action events.AuditAction, token access.Token) error {
+	if s.log == nil {
+		return nil
+	}
+	return audited(ctx, s.log, token.Tenant, events.Audited{
+		Action: action, UserID: token.User, TokenID: token.ID, What: strings.Join(token.Roles, " and "),
+	})
+}
+
+func (s tokenStore) close() error {
+	if s.log == nil {
+		return nil
+	}
+	return s.log.Close()
 }
 
 // whose says of whom a token is.

@@ -79,7 +79,7 @@ func (a *app) exportUser(ctx context.Context, tenant events.TenantID, user, outp
 	if err != nil {
 		return a.ofNobody(err, tenant, user)
 	}
-	err = audit.Append(ctx, log, tenant, &events.Actor{Door: events.DoorCLI}, events.Audited{
+	err = audit.Append(ctx, log, tenant, onCommandLine, events.Audited{
 		Action: events.AuditExported, UserID: user, What: manifest.String(),
 	})
 	if err != nil && !errors.Is(err, sqlite.ErrReadOnly) {
@@ -152,7 +152,7 @@ func (a *app) eraseUser(ctx context.Context, tenant events.TenantID, user string
 	case err != nil && erased.Threads == 0:
 		return a.ofNobody(err, tenant, user)
 	}
-	recorded := audit.Append(ctx, log, tenant, &events.Actor{Door: events.DoorCLI}, events.Audited{
+	recorded := audit.Append(ctx, log, tenant, onCommandLine, events.Audited{
 		Action: events.AuditErased, UserID: user, What: erased.String(),
 	})
 	_, _, wiping := log.Compact(ctx)

@@ -26,7 +26,7 @@ var onlyImports = map[string][]string{
 	// Receivers are told what the log has, and nothing else.
 	"webhook": {"events", "sanitize", "internal/publicaddr"},
 	// Callers of tools get what a dashboard gets, by the same doors.
-	"mcpserver": {"web", "thread", "access", "evidence", "events", "internal/chars"},
+	"mcpserver": {"audit", "web", "thread", "access", "evidence", "events", "internal/chars"},
 	// A trace is made of events, so that a log gives the same one whenever it is read.
 	"otel": {"events"},
 }
