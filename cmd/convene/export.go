@@ -13,14 +13,15 @@ import (
 )
 
 func newExportCommand(a *app) *cobra.Command {
-	var jsonl, html, sarif, restore bool
+	var jsonl, html, sarif, files, restore bool
 	var output string
 	c := &cobra.Command{
-		Use:   "export [RUN] --jsonl | --html | --sarif",
+		Use:   "export [RUN] --jsonl | --zip | --html | --sarif",
 		Short: "Write a run's log, one event per line, its dashboard as a single file, or what it found as SARIF",
 		Long: `Write a run: everything in its thread up to the run's last event. --jsonl writes one
 event per line, which convene replay can show anywhere; --html writes the dashboard as
-one file that opens from disk and needs no network. By default it is the newest run that
+one file that opens from disk and needs no network; --zip writes an archive with the log
+(run.jsonl) and the run's files (artifacts/HASH/NAME), those of its tools included. By default it is the newest run that
 is no row of a batch.
 
 --sarif writes what a review found, as code hosts and editors take it (SARIF 2.1.0): the
@@ -31,8 +32,8 @@ is no row of a batch.
   convene export reviews.jsonl --sarif -o reviews.sarif`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if !jsonl && !html && !sarif {
-				return usage(errors.New("choose a format: --jsonl, --html or --sarif"))
+			if !jsonl && !html && !sarif && !files {
+				return usage(errors.New("choose a format: --jsonl, --zip, --html or --sarif"))
 			}
 			if output != "" {
 				if err := checkOutput(output); err != nil {
@@ -42,20 +43,21 @@ is no row of a batch.
 			if sarif {
 				return a.exportSARIF(c.Context(), args, output)
 			}
-			return a.export(c.Context(), args, output, html, restore)
+			return a.export(c.Context(), args, output, html, files, restore)
 		},
 	}
 	c.Flags().BoolVar(&jsonl, "jsonl", false, "the log as JSON lines")
 	c.Flags().BoolVar(&html, "html", false, "the dashboard with the run in it, as one HTML file")
 	c.Flags().BoolVar(&sarif, "sarif", false, "what a review found, as SARIF 2.1.0")
+	c.Flags().BoolVar(&files, "zip", false, "the log and the run's files, as a ZIP archive")
 	c.Flags().BoolVar(&restore, "restore", false, "with what placeholders such as [EMAIL_1] stand for")
-	c.MarkFlagsMutuallyExclusive("jsonl", "html", "sarif")
+	c.MarkFlagsMutuallyExclusive("jsonl", "zip", "html", "sarif")
 	c.MarkFlagsMutuallyExclusive("restore", "sarif")
 	c.Flags().StringVarP(&output, "output", "o", "", "write to this file instead of stdout")
 	return c
 }
 
-func (a *app) export(ctx context.Context, args []string, output string, html, restore bool) (err error) {
+func (a *app) export(ctx context.Context, args []string, output string, html, files, restore bool) (err error) {
 	log, err := a.storeToRead(ctx)
 	if err != nil {
 		return err
@@ -67,6 +69,9 @@ func (a *app) export(ctx context.Context, args []string, output string, html, re
 	}
 	if err := audited(ctx, log, run.Tenant, events.Audited{Action: events.AuditExported, Target: string(run.Run)}); err != nil {
 		return err
+	}
+	if files {
+		return a.exportZIP(ctx, log, run, output, restore)
 	}
 	if html {
 		return a.exportHTML(ctx, log, run, output, restore)

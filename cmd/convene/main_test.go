@@ -72,7 +72,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "interrupt": interrupt, "simserver": startSim, "write": writeBytes, "save": save,
 			"checklog": checkLog, "poison": poison, "waitrun": waitRun, "waitfor": waitForFile,
-			"freeport": freePort, "fetch": fetch, "hold": hold, "holds": holds, "fill": fill, "sql": runSQL,
+			"freeport": freePort, "fetch": fetch, "hold": hold, "holds": holds, "fill": fill, "sql": runSQL, "unzip": unzip,
 		},
 	})
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -48,9 +49,22 @@ func cause(err error) error {
 }
 
 // writeOutput writes a file whole or not at all.
-func writeOutput(path string, content []byte) (err error) {
+func writeOutput(path string, content []byte) error {
+	return writeStream(path, func(w io.Writer) error {
+		_, err := w.Write(content)
+		return err
+	})
+}
+
+// writeStream is [writeOutput] for what is too much to hold.
+func writeStream(path string, write func(io.Writer) error) (err error) {
 	if info, statErr := os.Stat(path); statErr == nil && !info.Mode().IsRegular() {
-		return os.WriteFile(path, content, 0) // a device or a pipe: there is nothing to replace
+		// a device or a pipe: there is nothing to replace
+		file, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		return errors.Join(write(file), file.Close())
 	}
 	temp, err := os.CreateTemp(filepath.Dir(path), ".convene-*")
 	if err != nil {
@@ -61,7 +75,7 @@ func writeOutput(path string, content []byte) (err error) {
 			_ = os.Remove(temp.Name())
 		}
 	}()
-	_, err = temp.Write(content)
+	err = write(temp)
 	err = errors.Join(err, temp.Sync(), temp.Chmod(outputMode), temp.Close())
 	if err == nil {
 		err = os.Rename(temp.Name(), path)
