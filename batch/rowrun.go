@@ -76,7 +76,7 @@ func (b *Batch) begin(ctx context.Context, row *Row) (run *runner.Run, over *run
 	run, err = b.start(ctx, job)
 	var input *runner.InputError
 	switch {
-	case errors.Is(err, events.ErrHeld), errors.Is(err, events.ErrLocked):
+	case errors.Is(err, events.ErrHeld), errors.Is(err, events.ErrLocked), errors.Is(err, runner.ErrQuota):
 		return nil, nil, nil // the batch was stopped while the row waited
 	case errors.As(err, &input):
 		return nil, nil, row.refused(err)
@@ -93,7 +93,7 @@ const heldInterval = 250 * time.Millisecond
 // start starts the run once nobody else has its thread or keeps the store locked; the
 // batch's own rows wait for each other elsewhere.
 func (b *Batch) start(ctx context.Context, job runner.Job) (*runner.Run, error) {
-	return b.patiently(func() (*runner.Run, error) { return b.config.Runner.Start(ctx, job) }, events.ErrHeld, events.ErrLocked)
+	return b.patiently(func() (*runner.Run, error) { return b.config.Runner.Start(ctx, job) }, events.ErrHeld, events.ErrLocked, runner.ErrQuota)
 }
 
 // patiently tries again while the error is one of those, until the batch is stopped.
@@ -128,8 +128,8 @@ func (b *Batch) takeUp(ctx context.Context, row *Row) (*runner.Run, *runner.Resu
 		return b.config.Runner.Resume(ctx, b.config.Tenant, summary.Run, runner.Terms{
 			Priority: llm.PriorityBatch, Functions: b.functions(row), Budget: b.budget, MaxWait: b.config.MaxWait, OnInput: b.config.OnInput, Approve: b.approve(), FilesRoot: b.config.FilesRoot, By: b.config.By,
 		})
-	}, events.ErrLocked)
-	if errors.Is(err, events.ErrHeld) || errors.Is(err, events.ErrLocked) {
+	}, events.ErrLocked, runner.ErrQuota)
+	if errors.Is(err, events.ErrHeld) || errors.Is(err, events.ErrLocked) || errors.Is(err, runner.ErrQuota) {
 		return nil, nil, nil // somebody else drives it, or the batch was stopped: the next call finds its result
 	}
 	return run, nil, ifNotEnded(ctx, err)

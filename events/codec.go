@@ -201,6 +201,17 @@ var decoders = map[Kind]func(json.RawMessage) (Event, error){
 // Kinds lists every kind of event, sorted by name.
 func Kinds() []Kind { return slices.Sorted(maps.Keys(decoders)) }
 
+// EncodedTime gives the time of an event in the form of [Encode] without decoding it; zero
+// where there is none.
+func EncodedTime(body []byte) (t time.Time) {
+	_, rest, _ := bytes.Cut(body, []byte(`,"time":"`)) // as in EncodedKind
+	text, _, _ := bytes.Cut(rest, []byte{'"'})
+	if t.UnmarshalText(text) != nil {
+		return time.Time{}
+	}
+	return t
+}
+
 // EncodedKind gives the kind of an event in the form of [Encode] without decoding
 // it; "" where there is none.
 func EncodedKind(body []byte) Kind {

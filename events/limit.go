@@ -47,6 +47,13 @@ const (
 	LimitSharedCostUSD Limit = "shared_max_cost_usd"
 )
 
+// The bounds of a tenant, as a file of tenants writes them.
+const (
+	LimitTenantRuns    Limit = "runs_at_once"
+	LimitTenantTokens  Limit = "tokens_per_day"
+	LimitTenantDollars Limit = "dollars_per_day"
+)
+
 // flags are the bounds that the command line sets. Those that runs share are a batch's.
 var flags = map[Limit]string{
 	LimitMaxTasks: "--max-tasks", LimitMaxTokens: "--max-tokens", LimitMaxCostUSD: "--max-cost", LimitMaxTime: "--timeout",

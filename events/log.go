@@ -185,6 +185,12 @@ type TailFilter struct {
 	Tenant TenantID
 	// Kinds are the kinds wanted; none means all.
 	Kinds []Kind
+	// From lets a tail without a cursor leave out what was committed long before then: every
+	// event of that time or later comes, after some that are older.
+	From time.Time
+	// Past ends the tail where the log does, in place of waiting: its last item has no event,
+	// only the cursor.
+	Past bool
 }
 
 // TailItem is one event with the cursor behind it.

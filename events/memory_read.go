@@ -89,6 +89,10 @@ func (m *Memory) Tail(ctx context.Context, filter TailFilter, cursor Cursor) ite
 					return
 				}
 			}
+			if grown != nil && filter.Past {
+				yield(TailItem{Cursor: Cursor(strconv.Itoa(at))}, nil)
+				return
+			}
 			if grown != nil {
 				err = m.await(ctx, grown)
 			}

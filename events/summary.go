@@ -101,12 +101,12 @@ func (s *RunSummary) Apply(env Envelope) error {
 	case OutageEnded:
 		s.Reason = ""
 	case RunSuspended:
-		s.Status, s.Reason, s.DrivenMS = StatusSuspended, e.Reason, e.DrivenMS
+		s.Status, s.Reason, s.Limit, s.DrivenMS = StatusSuspended, e.Reason, e.Limit, e.DrivenMS
 		if e.AwaitingInput {
 			s.Status = StatusAwaitingInput
 		}
 	case RunResumed:
-		s.Status, s.Reason = StatusRunning, ""
+		s.Status, s.Reason, s.Limit = StatusRunning, "", ""
 	case InputRequested:
 		question, _ := chars.Cut(e.Question, askChars)
 		ask := Ask{InputID: e.InputID, For: e.For, Question: question, Handoff: e.HandoffID}

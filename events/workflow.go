@@ -210,6 +210,8 @@ type RunSuspended struct {
 	// run was to wait: as in outage_began.
 	Code     string `json:"code,omitempty"`
 	Endpoint string `json:"endpoint,omitempty"`
+	// Limit is set where the tenant has used what it may use in a day: see [LimitTenantTokens].
+	Limit Limit `json:"limit,omitempty"`
 	// AwaitingInput is set where the run waits for a person: its status is then
 	// "awaiting_input".
 	AwaitingInput bool `json:"awaiting_input,omitempty"`

@@ -56,8 +56,9 @@ type Request struct {
 	API   events.API
 	Doors map[string]events.API
 
-	// Run, Call and Priority are not sent. They tell the limiter whose turn it is
+	// Tenant, Run, Call and Priority are not sent. They tell the limiter whose turn it is
 	// and a log line what it is about.
+	Tenant   events.TenantID
 	Run      events.RunID
 	Call     events.ModelCallID
 	Priority Priority
@@ -123,7 +124,7 @@ const (
 	ToolChoiceNone ToolChoice = "none"
 )
 
-// Priority orders the callers that wait for the limiter: interactive before
+// Priority orders the callers of a tenant that wait for the limiter: interactive before
 // batch, and within a class the oldest run first.
 type Priority int
 

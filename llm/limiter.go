@@ -1,7 +1,6 @@
 package llm
 
 import (
-	"container/heap"
 	"context"
 	"errors"
 	"math"
@@ -30,14 +29,14 @@ type LimiterConfig struct {
 // It keeps to the limits that it was given, to those that the endpoint tells with its
 // replies ([Completion.Limits]) and refusals ([Error.Limits]), and to as many calls in
 // flight as the endpoint takes, which it finds by growing and cutting: see places.
-// Whoever waits is served interactive before batch, then the oldest run first, then in
-// order of arrival.
+// Tenants that wait take turns; of a tenant whoever waits is served interactive before batch,
+// then the oldest run first, then in order of arrival.
 //
 // It has no goroutine of its own. Safe for concurrent use.
 type LocalLimiter struct {
 	mu sync.Mutex // guards all below
 	// queue holds who waits; it is as long as there are callers, who bound themselves.
-	queue    waiters
+	queue    queue
 	arrivals uint64
 	// inFlight counts the calls under way, held the places of refused calls that are not
 	// free yet, and freeing those of calls that have just ended.
@@ -98,14 +97,14 @@ func (l *LocalLimiter) Acquire(ctx context.Context, req *Request) (Permit, error
 		cost.output = min(float64(req.MaxOutputTokens), 3*l.output)
 	}
 	l.arrivals++
-	w := &waiter{priority: req.Priority, run: string(req.Run), arrival: l.arrivals, cost: cost}
-	if len(l.queue) == 0 && l.ready(w, time.Now()) <= 0 {
+	w := &waiter{tenant: req.Tenant, priority: req.Priority, run: string(req.Run), arrival: l.arrivals, cost: cost}
+	if l.queue.len() == 0 && l.ready(w, time.Now()) <= 0 {
 		p := l.admit(w, time.Now())
 		l.mu.Unlock()
 		return p, nil
 	}
 	w.admitted = make(chan struct{})
-	heap.Push(&l.queue, w)
+	l.queue.push(w)
 	l.pump()
 	l.mu.Unlock()
 
@@ -124,7 +123,7 @@ func (l *LocalLimiter) leave(w *waiter) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if w.permit == nil {
-		heap.Remove(&l.queue, w.index)
+		l.queue.remove(w)
 		l.pump()
 		return
 	}
@@ -163,9 +162,9 @@ func (l *LocalLimiter) admit(w *waiter, now time.Time) *permit {
 
 // pump admits whoever may go, in order, and sets the alarm for the next.
 func (l *LocalLimiter) pump() {
-	for len(l.queue) > 0 {
+	for l.queue.len() > 0 {
 		now := time.Now()
-		head := l.queue[0]
+		head := l.queue.head()
 		switch wait := l.ready(head, now); {
 		case wait == never:
 			return // a Settle will pump again
@@ -173,7 +172,7 @@ func (l *LocalLimiter) pump() {
 			l.alarm(wait)
 			return
 		}
-		heap.Pop(&l.queue)
+		l.queue.pop()
 		head.permit = l.admit(head, now)
 		close(head.admitted)
 	}
@@ -252,7 +251,7 @@ func (l *LocalLimiter) took(p *permit, others int, now time.Time) {
 	p.accepted = true
 	p.sentBefore = l.sent
 	l.counted = l.counted.plus(p.cost)
-	binding := len(l.queue) > 0 && others+1+l.held+l.freeing >= l.places.limit
+	binding := l.queue.len() > 0 && others+1+l.held+l.freeing >= l.places.limit
 	l.places.accepted(p, binding, others, now)
 }
 
@@ -323,7 +322,7 @@ func (s LimiterState) At(now time.Time) events.BatchLimiter {
 func (l *LocalLimiter) State() LimiterState {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s := LimiterState{Limit: l.places.limit, InFlight: l.inFlight, Waiting: len(l.queue)}
+	s := LimiterState{Limit: l.places.limit, InFlight: l.inFlight, Waiting: l.queue.len()}
 	if l.places.shut && l.places.until.After(time.Now()) {
 		s.ThrottledUntil = l.places.until
 	}

@@ -41,6 +41,11 @@ func amountOf(usage events.Usage, costUSD *float64) Amount {
 	return a
 }
 
+func (a *Amount) add(more Amount) {
+	a.Tokens += more.Tokens
+	a.CostUSD += more.CostUSD
+}
+
 // ledger counts one resource against its bound; 0 is no bound.
 type ledger struct{ bound, spent, reserved float64 }
 
@@ -143,6 +148,28 @@ func (a *account) spend(usage events.Usage, costUSD *float64) {
 	defer a.mu.Unlock()
 	a.tokens.spent += float64(n.Tokens)
 	a.cost.spent += n.CostUSD
+}
+
+// bind changes the bounds; 0 is none.
+func (a *account) bind(tokens, costUSD float64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.tokens.bound, a.cost.bound = tokens, costUSD
+	a.tell()
+}
+
+// atLeast counts what others are known to have spent, all together.
+func (a *account) atLeast(n Amount) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.tokens.spent, a.cost.spent = max(a.tokens.spent, float64(n.Tokens)), max(a.cost.spent, n.CostUSD)
+}
+
+// restart forgets what was spent; reservations stand.
+func (a *account) restart() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.tokens.spent, a.cost.spent = 0, 0
 }
 
 // untouched reports whether nothing was spent yet, or is about to be.

@@ -16,10 +16,15 @@ import (
 // process died, or else the first message of its queue. The run is nil where there is nothing
 // to do, as where a run waits for input that nobody has given. While somebody else holds the
 // thread the error is an [*events.HeldError]: whoever that is carries on.
-func (r *Runner) carryOn(ctx context.Context, key events.ThreadKey, terms Terms) (*Run, error) {
+//
+// The run has the place of the one that it follows, or one of its own.
+func (r *Runner) carryOn(ctx context.Context, key events.ThreadKey, terms Terms, before *Run) (*Run, error) {
 	run := &Run{runner: r, done: make(chan struct{}), terms: terms}
 	if err := run.claim(ctx, key); err != nil {
 		return nil, err
+	}
+	if before != nil {
+		run.placed, before.placed = before.placed, false
 	}
 	driven, err := run.takeUp(ctx)
 	if !driven || err != nil {
@@ -44,11 +49,17 @@ func (r *Run) takeUp(ctx context.Context) (driven bool, err error) {
 				return nil
 			}
 			driven, resumes, r.id = true, true, current.ID
-			return r.resume(th)
 		case len(th.Queue()) == 0:
 			return nil
+		default:
+			driven = true
 		}
-		driven = true
+		if err := r.takePlace(ctx); err != nil {
+			return err
+		}
+		if resumes {
+			return r.resume(th)
+		}
 		return r.startQueued(ctx, th, th.Queue()[0])
 	})
 	if err == nil && resumes {
@@ -69,7 +80,7 @@ func (r *Run) resume(th *thread.Thread) (err error) {
 	if r.plan, err = r.runner.recall(r.id, th.Current().Started, r.terms.Functions); err != nil {
 		return err
 	}
-	if err := r.runner.priced(r.plan, r.terms.Budget); err != nil {
+	if err := r.runner.priced(r.plan, r.key.Tenant, r.terms.Budget); err != nil {
 		return err
 	}
 	r.told = r.runner.hooks.resumed(th)
@@ -139,6 +150,9 @@ func (r *Run) finish(last standing) {
 	case last.status == events.StatusAwaitingInput:
 		r.more = news
 	}
+	if !r.more {
+		r.givePlace()
+	}
 }
 
 // goOn carries on behind a run that has ended, or that was given its answer while it was being
@@ -146,8 +160,9 @@ func (r *Run) finish(last standing) {
 func (r *Run) goOn(ctx context.Context) {
 	if r.more && ctx.Err() == nil {
 		// What fails here waits in the log; the next message, or a resume, says why.
-		_, _ = r.runner.carryOn(ctx, r.key, r.terms)
+		_, _ = r.runner.carryOn(ctx, r.key, r.terms, r)
 	}
+	r.givePlace()
 }
 
 // attendInterval is how often a process looks whether the one that holds a thread is gone.
@@ -171,7 +186,10 @@ func (r *Runner) attend(ctx context.Context, key events.ThreadKey, terms Terms) 
 				return
 			case <-time.After(attendInterval):
 			}
-			if _, err := r.carryOn(ctx, key, terms); !errors.Is(err, events.ErrHeld) {
+			if r.quotas.full(ctx, key.Tenant) != nil {
+				continue
+			}
+			if _, err := r.carryOn(ctx, key, terms, nil); !errors.Is(err, events.ErrHeld) && !errors.Is(err, ErrQuota) {
 				return
 			}
 		}

@@ -22,6 +22,9 @@ type governor struct {
 	price  func(target llm.Target, usage events.Usage) *float64
 	own    *account
 	shared Budget // nil where the run shares none
+	// quotas are those of tenants, nil where there are none.
+	quotas *quotas
+	tenant events.TenantID
 	limits team.Limits
 
 	// parking ends, by park, when the run is being parked.
@@ -34,8 +37,8 @@ type governor struct {
 
 	mu   sync.Mutex // guards what follows
 	used time.Duration
-	// unasked is why the shared budget could not be asked, nil while it could.
-	unasked error
+	// stalled is why the run is parked by a budget that it shares, nil while it is not.
+	stalled error
 }
 
 func newGovernor(limits team.Limits, budget Budget, price func(llm.Target, events.Usage) *float64, spent events.Usage, costUSD *float64) *governor {
@@ -104,34 +107,42 @@ func (g *governor) admit(ctx context.Context, estimate loop.Estimate, dispatch *
 // reserved for the call stands: nobody who waits for that keeps anything in the budget, so
 // that nobody waits forever.
 func (g *governor) share(ctx context.Context, r *reservation, wrapUp bool) (loop.Reservation, error) {
-	if g.shared == nil {
-		return r, nil
-	}
 	waiting, stop := context.WithCancel(ctx)
 	defer stop()
 	defer context.AfterFunc(g.parking, stop)()
 	if !wrapUp {
 		defer context.AfterFunc(g.ordinary, stop)()
 	}
-	err := g.shared.Reserve(waiting, r.amount, wrapUp)
+	ofTenant, err := g.quotas.reserve(waiting, g.tenant, r.amount)
+	if ofTenant != nil {
+		r.others = append(r.others, ofTenant)
+	}
+	mine := err == nil // not the tenant's quota keeps the call back, if anything does
+	if mine && g.shared != nil {
+		if err = g.shared.Reserve(waiting, r.amount, wrapUp); err == nil {
+			r.others = append(r.others, g.shared)
+		}
+	}
 	if err == nil {
 		return r, nil
 	}
-	r.dispatch.settle(r.amount, Amount{})
-	g.own.settle(r.amount, Amount{})
+	r.settle(Amount{})
 	if stopped := g.stopped(ctx, wrapUp); stopped != nil {
 		return nil, stopped
 	}
+	if !mine {
+		return nil, g.stall(err)
+	}
 	if !errors.As(err, new(*events.LimitError)) {
-		return nil, g.unanswered(err)
+		return nil, g.stall(fmt.Errorf("the budget that the run shares cannot be asked: %w", err))
 	}
 	return nil, g.unbegun(err)
 }
 
-// unanswered parks a run whose budget cannot be asked.
-func (g *governor) unanswered(err error) error {
+// stall parks a run that a budget keeps back which is not its own.
+func (g *governor) stall(why error) error {
 	g.mu.Lock()
-	g.unasked = fmt.Errorf("the budget that the run shares cannot be asked: %w", err)
+	g.stalled = why
 	g.mu.Unlock()
 	g.drain()
 	return loop.ErrSuspended
@@ -141,7 +152,7 @@ func (g *governor) unanswered(err error) error {
 func (g *governor) why() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.unasked
+	return g.stalled
 }
 
 // unbegun parks a run that has not made a call yet where the bound is one that it shares:
@@ -197,6 +208,8 @@ type reservation struct {
 	dispatch *account // nil for the facilitator's calls
 	target   llm.Target
 	amount   Amount
+	// others are the budgets in which it stands beside those of the run.
+	others []Budget
 }
 
 // Settle implements [loop.Reservation].
@@ -204,10 +217,13 @@ func (r *reservation) Settle(used events.Usage, costUSD *float64) {
 	if costUSD == nil { // a call that broke
 		costUSD = r.governor.price(r.target, used)
 	}
-	spent := amountOf(used, costUSD)
+	r.settle(amountOf(used, costUSD))
+}
+
+func (r *reservation) settle(spent Amount) {
 	r.dispatch.settle(r.amount, spent)
 	r.governor.own.settle(r.amount, spent)
-	if r.governor.shared != nil {
-		r.governor.shared.Settle(r.amount, spent)
+	for _, budget := range r.others {
+		budget.Settle(r.amount, spent)
 	}
 }

@@ -112,9 +112,9 @@ func (r *Runner) tryLeave(ctx context.Context, key events.ThreadKey, session eve
 		if refused != nil {
 			return refused
 		}
-		return r.heard(r.carryOn(ctx, key, terms))
+		return r.heard(r.carryOn(ctx, key, terms, nil))
 	case queued: // they were meant for the specialist
-		return errors.Join(ErrBusy, r.heard(r.carryOn(ctx, key, terms)))
+		return errors.Join(ErrBusy, r.heard(r.carryOn(ctx, key, terms, nil)))
 	}
 	terms.By = by.Actor
 	var rejected *conversation.RejectedError
@@ -202,6 +202,9 @@ func (r *Run) leads(ctx context.Context, th *thread.Thread, text string, decide 
 		return &InputError{fmt.Sprintf("thread %s is new: begin it with a message", r.key.Thread)}
 	case !th.Quiet():
 		return busy(th)
+	}
+	if err := r.takePlace(ctx); err != nil {
+		return err
 	}
 	plan, started, err := r.runner.again(before, text, r.terms.Functions)
 	if err != nil {

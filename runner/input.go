@@ -128,6 +128,10 @@ func (r *Run) park(tx *thread.Tx, cause error) {
 	}
 	if why := r.governor.why(); why != nil {
 		parked.Reason = why.Error()
+		var met *QuotaError
+		if errors.As(why, &met) {
+			parked.Limit = met.Limit
+		}
 	}
 	parked.DrivenMS = tx.Run.DrivenUntil(tx.Now).Milliseconds()
 	tx.By = r.stopper.Load()

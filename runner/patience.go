@@ -26,7 +26,8 @@ const Forever time.Duration = -1
 type patience struct {
 	caller  loop.Caller
 	journal loop.Journal
-	// maxWait is that of [llm.Request].
+	// tenant and maxWait are those of [llm.Request].
+	tenant  events.TenantID
 	maxWait time.Duration
 	// park has the run parked, once the calls under way have ended.
 	park func()
@@ -44,7 +45,7 @@ type patience struct {
 // Stream implements [loop.Caller].
 func (p *patience) Stream(ctx context.Context, route llm.Route, req llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
-		req.MaxWait = p.maxWait
+		req.Tenant, req.MaxWait = p.tenant, p.maxWait
 		away := false
 		defer func() {
 			if away {

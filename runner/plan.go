@@ -362,7 +362,7 @@ const maxPlans = 64
 func (r *Runner) plan(job Job) (*plan, error) {
 	p, err := r.planOf(job)
 	if err == nil {
-		err = r.priced(p, job.Budget)
+		err = r.priced(p, job.Tenant, job.Budget)
 	}
 	return p, err
 }
@@ -469,8 +469,9 @@ func (r *Runner) prepare(job Job) (*plan, error) {
 }
 
 // priced refuses a bound of cost that could not be kept.
-func (r *Runner) priced(p *plan, budget Budget) error {
-	if limits := p.config.Team.Limits; limits.MaxCostUSD == 0 && limits.MaxSpecialistCostUSD == 0 && (budget == nil || !budget.BoundsCost()) {
+func (r *Runner) priced(p *plan, tenant events.TenantID, budget Budget) error {
+	limits := p.config.Team.Limits
+	if limits.MaxCostUSD == 0 && limits.MaxSpecialistCostUSD == 0 && (budget == nil || !budget.BoundsCost()) && r.quotas.of(tenant.OrLocal()).DollarsPerDay == 0 {
 		return nil
 	}
 	for _, spec := range p.specs {

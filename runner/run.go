@@ -60,6 +60,8 @@ type Run struct {
 	by *events.Actor
 	// brought are the files that came with the request.
 	brought []events.ArtifactCreated
+	// placed is set while the run has a place among those of its tenant.
+	placed bool
 	// more is set behind a run whose thread may have more to do.
 	more bool
 
@@ -225,6 +227,23 @@ func (r *Run) claim(ctx context.Context, key events.ThreadKey) (err error) {
 func (r *Run) release() {
 	r.fold.Unpin()
 	r.runner.Release(r.key, r.epoch)
+	r.givePlace()
+}
+
+// takePlace takes a place among the runs of the tenant, unless the run has one.
+func (r *Run) takePlace(ctx context.Context) (err error) {
+	if !r.placed {
+		err = r.runner.quotas.enter(ctx, r.key.Tenant)
+		r.placed = err == nil
+	}
+	return err
+}
+
+func (r *Run) givePlace() {
+	if r.placed {
+		r.placed = false
+		r.runner.quotas.leave(r.key.Tenant)
+	}
 }
 
 // open appends the first events of the run.
@@ -279,6 +298,7 @@ func (r *Run) sequence(th *thread.Thread) {
 func (r *Run) drive(ctx context.Context) {
 	limits := r.plan.config.Team.Limits
 	r.governor = newGovernor(limits, r.terms.Budget, r.runner.price, r.spent, r.costUSD)
+	r.governor.quotas, r.governor.tenant = r.runner.quotas, r.key.Tenant
 	r.watch = &watcher{run: r.id, limits: limits, slow: r.plan.config.Team.Messages().TakingLonger, signal: r.runner.config.OnSignal}
 	r.begun = time.Now()
 
@@ -286,7 +306,7 @@ func (r *Run) drive(ctx context.Context) {
 	lead, live, unwatch := r.watch.add(driven, r.plan.specs[events.FacilitatorID], "", 0)
 	work, stopWork := context.WithCancelCause(lead)
 	r.stop, r.work = stop, stopWork
-	r.patience = &patience{caller: r.runner.config.Caller, journal: r.journal, maxWait: r.terms.MaxWait, park: r.Suspend}
+	r.patience = &patience{tenant: r.key.Tenant, caller: r.runner.config.Caller, journal: r.journal, maxWait: r.terms.MaxWait, park: r.Suspend}
 	if r.patience.maxWait == 0 {
 		r.patience.maxWait = r.runner.config.MaxWait
 	}

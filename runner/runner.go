@@ -62,6 +62,9 @@ type Config struct {
 	// placeholders go along in its place. Defaults to what package sanitize finds, and the
 	// team's patterns.
 	Sanitizer sanitize.Finder
+	// Tenants says what each tenant may use. Runs beyond that are refused with an [ErrQuota],
+	// calls beyond it park theirs until the next day. Defaults to no bounds.
+	Tenants Tenants
 	// OnSignal is told of silent agents. It must not block.
 	OnSignal func(Signal)
 	// Hooks are told of what happened in the threads whose runs are driven here.
@@ -100,6 +103,7 @@ type Runner struct {
 	kept     *thread.Kept
 	registry registry
 	hooks    *hooking
+	quotas   *quotas
 
 	mu sync.Mutex // guards what follows
 	// transitions counts those of runs driven here.
@@ -155,6 +159,7 @@ func New(config Config) (*Runner, error) {
 	r.registry.tenures, r.registry.attending = map[events.ThreadKey]*tenure{}, map[events.ThreadKey]bool{}
 	r.registry.closing, r.registry.close = context.WithCancel(context.Background())
 	r.hooks = newHooking(config.Log, config.Hooks)
+	r.quotas = newQuotas(config.Tenants, config.Log)
 	return r, nil
 }
 
@@ -435,10 +440,14 @@ func (r *Runner) Run(ctx context.Context, job Job) (Result, error) {
 func (r *Runner) begin(ctx context.Context, job Job, plan *plan, started events.WorkflowStarted) (*Run, error) {
 	key := job.key()
 	run := &Run{
-		runner: r, id: job.Run, plan: plan, done: make(chan struct{}),
+		runner: r, id: job.Run, key: key, plan: plan, done: make(chan struct{}),
 		terms: job.terms(),
 	}
+	if err := run.takePlace(ctx); err != nil {
+		return nil, err
+	}
 	if err := run.claim(ctx, key); err != nil {
+		run.givePlace()
 		if errors.Is(err, events.ErrHeld) {
 			err = cmp.Or(r.kept.Use(ctx, key, job.answered), err)
 		}
@@ -525,7 +534,10 @@ func (r *Runner) Resume(ctx context.Context, tenant events.TenantID, id events.R
 	}
 	run, err := r.take(ctx, tenant, id, func(run *Run, th *thread.Thread) error {
 		run.terms = terms
-		return run.resume(th)
+		if err := run.resume(th); err != nil {
+			return err
+		}
+		return run.takePlace(ctx)
 	})
 	if err != nil {
 		return nil, err

@@ -361,9 +361,12 @@ func (s *sending) taken(ctx context.Context, delivery events.Delivery) (receipt 
 
 // carryOn has this process drive the thread if nobody does.
 func (s *sending) carryOn(ctx context.Context, receipt *Receipt) {
-	run, err := s.runner.carryOn(ctx, s.job.key(), s.job.terms())
+	run, err := s.runner.carryOn(ctx, s.job.key(), s.job.terms(), nil)
 	switch {
 	case errors.Is(err, events.ErrHeld):
+		s.runner.attend(ctx, s.job.key(), s.job.terms())
+	case errors.Is(err, ErrQuota):
+		receipt.Stalled = err
 		s.runner.attend(ctx, s.job.key(), s.job.terms())
 	case err != nil:
 		receipt.Stalled = err

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/tenants"
 	"github.com/convene-run/convene/thread"
 )
 
@@ -17,12 +18,15 @@ const (
 	// little memory. maxWaiting bounds those that are looked after at once: nothing is read
 	// any further then.
 	lookPage, maxWaiting = 1000, 1000
+	// maxParked bounds the runs that are kept in mind until their tenants may use more.
+	maxParked = 100_000
 	// takeUpBookmark is how far a log was read for messages that wait.
 	takeUpBookmark = "take-up"
 )
 
 // TakeUp answers what waits in threads that nobody drives, as [Runner.Send] would: messages
-// that are queued, and answers to what was asked. It looks through all threads, the newest
+// that are queued, and answers to what was asked; and it goes on with runs that were parked
+// because their tenant had used what it may use in a day. It looks through all threads, the newest
 // first, and meanwhile follows the log; it takes up a thread once whoever holds it has given it
 // back or is gone. While most runs are driven here, further threads wait. stalled is told of those that
 // cannot be taken up; they wait for their next message.
@@ -33,7 +37,7 @@ func (r *Runner) TakeUp(ctx context.Context, most int, stalled func(events.Threa
 	following, stop := context.WithCancel(ctx)
 	defer stop()
 	defer context.AfterFunc(r.registry.closing, stop)()
-	w := &waiting{runner: r, most: most, stalled: stalled, found: make(chan found), threads: map[events.ThreadKey]found{}}
+	w := &waiting{runner: r, most: most, stalled: stalled, found: make(chan found), threads: map[events.ThreadKey]found{}, parked: map[events.ThreadKey]quotaMet{}}
 	group, following := errgroup.WithContext(following)
 	group.Go(func() error { return w.look(following) })
 	group.Go(func() error { return w.follow(following) })
@@ -52,6 +56,8 @@ type waiting struct {
 	found   chan found
 	// threads are those that are looked after, with the newest of what was found there.
 	threads map[events.ThreadKey]found
+	// parked are those whose newest run the tenant's quota keeps back.
+	parked map[events.ThreadKey]quotaMet
 	// place is how far the log was read, kept the newest bookmark.
 	place, kept events.Cursor
 }
@@ -62,7 +68,17 @@ type found struct {
 	key     events.ThreadKey
 	seq     events.Seq
 	message events.UserMessage
-	cursor  events.Cursor
+	// parked is set in place of a message where a run was parked.
+	parked *quotaMet
+	cursor events.Cursor
+}
+
+// quotaMet is the quota that a run met, if it was parked for one: there is room for it again on
+// another day, or once the limits have changed.
+type quotaMet struct {
+	limit  events.Limit
+	day    time.Time
+	limits tenants.Limits
 }
 
 // follow finds what was sent since this was done last, and what is sent from now on.
@@ -70,7 +86,7 @@ func (w *waiting) follow(ctx context.Context) error {
 	log := w.runner.config.Log
 	place, err := log.Bookmark(ctx, takeUpBookmark)
 	for err == nil {
-		for item, failure := range log.Tail(ctx, events.TailFilter{Kinds: []events.Kind{events.KindUserMessage}}, place) {
+		for item, failure := range log.Tail(ctx, events.TailFilter{Kinds: []events.Kind{events.KindUserMessage, events.KindRunSuspended}}, place) {
 			place = item.Cursor
 			var damaged *events.DamagedError
 			if errors.As(failure, &damaged) {
@@ -79,8 +95,13 @@ func (w *waiting) follow(ctx context.Context) error {
 			if err = failure; err != nil {
 				break
 			}
-			message, _ := item.Envelope.Data.(events.UserMessage)
-			if err = w.tell(ctx, found{item.Envelope.Key(), item.Envelope.Seq, message, item.Cursor}); err != nil {
+			f := found{key: item.Envelope.Key(), seq: item.Envelope.Seq, cursor: item.Cursor}
+			if parked, ok := item.Envelope.Data.(events.RunSuspended); ok {
+				f.parked = &quotaMet{parked.Limit, midnight(item.Envelope.Time), w.runner.quotas.of(f.key.Tenant)}
+			} else {
+				f.message, _ = item.Envelope.Data.(events.UserMessage)
+			}
+			if err = w.tell(ctx, f); err != nil {
 				break
 			}
 		}
@@ -120,6 +141,9 @@ func (w *waiting) look(ctx context.Context) error {
 // lookInto tells of the thread whose newest run is given if something waits in it.
 func (w *waiting) lookInto(ctx context.Context, run events.RunSummary) error {
 	key := events.ThreadKey{Tenant: run.Tenant, Thread: run.Thread}
+	if run.Status == events.StatusSuspended && run.Limit != "" {
+		return w.tell(ctx, found{key: key, parked: &quotaMet{limit: run.Limit, day: midnight(run.Updated)}})
+	}
 	waits, err := w.waits(ctx, key, run)
 	switch {
 	case ctx.Err() != nil:
@@ -188,23 +212,69 @@ func (w *waiting) note(f found) {
 	if f.cursor != "" {
 		w.place = f.cursor
 	}
+	if f.parked != nil {
+		w.notePark(f.key, *f.parked)
+		return
+	}
 	if f.cursor == "" || f.message.Delivery == events.DeliveryQueue || f.message.Delivery == events.DeliveryAnswer {
 		w.threads[f.key] = f
+	}
+}
+
+// notePark keeps a run in mind that a quota of the day keeps back; one that was parked since
+// for another reason is left to whoever did.
+func (w *waiting) notePark(key events.ThreadKey, met quotaMet) {
+	switch {
+	case met.limit == "":
+		delete(w.parked, key)
+	case len(w.parked) < maxParked: // the others are found at the next start
+		w.parked[key] = met
+	}
+}
+
+// goOn takes up the runs whose tenants may use more again.
+func (w *waiting) goOn(ctx context.Context) {
+	full, today := map[events.TenantID]bool{}, midnight(time.Now())
+	for key, met := range w.parked {
+		if len(w.runner.Runs()) >= w.most {
+			return
+		}
+		if met.day.Equal(today) && met.limits == w.runner.quotas.of(key.Tenant) {
+			continue
+		}
+		if _, asked := full[key.Tenant]; !asked {
+			full[key.Tenant] = w.runner.quotas.full(ctx, key.Tenant) != nil
+		}
+		if full[key.Tenant] {
+			continue
+		}
+		_, err := w.runner.carryOn(ctx, key, Terms{}, nil)
+		switch {
+		case errors.Is(err, ErrQuota):
+			full[key.Tenant] = true
+			continue
+		case errors.Is(err, events.ErrHeld) && w.runner.Driven(key) == nil:
+			continue
+		case err != nil && !errors.Is(err, ErrShutDown) && !errors.Is(err, events.ErrHeld):
+			w.stalled(key, err)
+		}
+		delete(w.parked, key)
 	}
 }
 
 // takeUp takes up the threads that nobody holds, and keeps the place in the log once none is
 // left.
 func (w *waiting) takeUp(ctx context.Context) error {
+	w.goOn(ctx)
 	for key, f := range w.threads {
 		if len(w.runner.Runs()) >= w.most {
 			return nil
 		}
 		err := error(nil)
 		if w.runner.Driven(key) == nil && !w.taken(ctx, f) { // who drives it here carries on
-			_, err = w.runner.carryOn(ctx, key, Terms{})
+			_, err = w.runner.carryOn(ctx, key, Terms{}, nil)
 		}
-		if errors.Is(err, events.ErrHeld) {
+		if errors.Is(err, events.ErrHeld) || errors.Is(err, ErrQuota) {
 			continue
 		}
 		delete(w.threads, key)

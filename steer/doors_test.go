@@ -33,15 +33,19 @@ type doors struct {
 	file   string
 }
 
-func newDoors(t *testing.T, config steer.Config, options sim.Options) *doors {
-	return newDoorsOn(t, events.NewMemory(), config, options)
+func newDoors(t *testing.T, config steer.Config, options sim.Options, change ...func(*runner.Config)) *doors {
+	return newDoorsOn(t, events.NewMemory(), config, options, change...)
 }
 
-func newDoorsOn(t *testing.T, log events.Log, config steer.Config, options sim.Options) *doors {
+func newDoorsOn(t *testing.T, log events.Log, config steer.Config, options sim.Options, change ...func(*runner.Config)) *doors {
 	t.Helper()
 	d := &doors{log: log, file: filepath.Join(t.TempDir(), "tokens.json")}
+	of := runner.Config{Log: d.log, Models: oneClient{sim.New(options)}}
+	for _, c := range change {
+		c(&of)
+	}
 	var err error
-	d.runner, err = runner.New(runner.Config{Log: d.log, Models: oneClient{sim.New(options)}})
+	d.runner, err = runner.New(of)
 	require.NoError(t, err)
 	config.Runner = d.runner
 	tokens, err := access.Open(d.file, access.Builtin())

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/convene-run/convene/access"
 	"github.com/convene-run/convene/conversation"
@@ -145,7 +146,14 @@ func (s *Runs) begun() {
 // refusal tells an error of the caller's from one of the server's: a store that fails.
 func refusal(err error) error {
 	var path *os.PathError
+	var quota *runner.QuotaError
 	switch {
+	case errors.As(err, &quota):
+		met := &web.Refusal{Status: http.StatusTooManyRequests, Detail: quota.Error()}
+		if !quota.Until.IsZero() {
+			met.RetryAfter = time.Until(quota.Until)
+		}
+		return met
 	case errors.Is(err, events.ErrHeld), errors.Is(err, events.ErrNotFound), errors.Is(err, events.ErrClosed), errors.As(err, &path):
 		return err
 	case errors.Is(err, events.ErrRunOver):

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -63,7 +64,12 @@ func (s *Server) apiError(err error) error {
 	}
 	answer := huma.NewError(status, detail)
 	if status == http.StatusTooManyRequests {
-		return huma.ErrorWithHeaders(answer, http.Header{"Retry-After": {strconv.Itoa(retryAfterSeconds)}})
+		seconds := retryAfterSeconds
+		var refusal *Refusal
+		if errors.As(err, &refusal) && refusal.RetryAfter > 0 {
+			seconds = int(math.Ceil(refusal.RetryAfter.Seconds()))
+		}
+		return huma.ErrorWithHeaders(answer, http.Header{"Retry-After": {strconv.Itoa(seconds)}})
 	}
 	return answer
 }

@@ -202,6 +202,8 @@ func (p LivePiece) end() int64 { return p.From + int64(len(p.Text)) }
 type Refusal struct {
 	Status int
 	Detail string
+	// RetryAfter is when the request may succeed, where that is known.
+	RetryAfter time.Duration
 }
 
 func (e *Refusal) Error() string { return e.Detail }

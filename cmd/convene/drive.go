@@ -20,6 +20,7 @@ import (
 	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/llm/endpoint"
 	"github.com/convene-run/convene/runner"
+	"github.com/convene-run/convene/tenants"
 	"github.com/convene-run/convene/thread"
 )
 
@@ -70,6 +71,8 @@ type driver struct {
 	goOn func(batch events.BatchID, retry bool) bool
 	// audited is told of every event that is committed here; nil for nobody.
 	audited func(events.Envelope)
+	// tenants bounds what each tenant may use, nil where nobody does.
+	tenants *tenants.File
 	// traces exports what is driven, nil where nobody asked for it.
 	traces *traces
 }
@@ -118,8 +121,8 @@ func (d *driver) runner() (*runner.Runner, error) {
 	d.beats = make(chan runner.Signal, heartbeatQueue)
 	r, err := runner.New(runner.Config{
 		Log: d.log, Models: d.models, Caller: d.caller, Prices: table, Version: version(), MaxWait: time.Duration(d.flags.maxWait),
-		Toolbox: d.app.toolbox,
-		Owner:   events.Owner(fmt.Sprintf("convene pid %d on %s", os.Getpid(), host)),
+		Toolbox: d.app.toolbox, Tenants: d.bounds(),
+		Owner: events.Owner(fmt.Sprintf("convene pid %d on %s", os.Getpid(), host)),
 		OnSignal: func(s runner.Signal) {
 			select {
 			case d.beats <- s:
@@ -149,6 +152,14 @@ func (d *driver) hooks() runner.Hooks {
 		}
 	}
 	return hooks
+}
+
+// bounds are those of tenants, nil where nobody set any.
+func (d *driver) bounds() runner.Tenants {
+	if d.tenants == nil {
+		return nil
+	}
+	return d.tenants
 }
 
 // close ends what open and runner began.

@@ -34,9 +34,9 @@ type serveFlags struct {
 	model     string
 	teams     []string
 	maxRuns   int
+	tenants   string
 	open      bool
 	maxWait   maxWait
-	tenants   string
 }
 
 func newServeCommand(a *app) *cobra.Command {
@@ -67,8 +67,8 @@ continues them.`,
 	a.flags.limits.register(flags)
 	f.maxWait.register(flags, runner.DefaultMaxWait.String())
 	flags.IntVar(&f.maxRuns, "max-runs", steer.DefaultMaxRuns, "maximum number of runs in progress at once; further ones are refused with HTTP 429")
+	flags.StringVar(&f.tenants, "tenants", "", "file (YAML) with what each tenant may use and how long its data is kept; it is read again when it changes")
 	flags.BoolVar(&f.open, "open", false, "open the dashboard in a browser")
-	flags.StringVar(&f.tenants, "tenants", "", "file (YAML) with how long the data of each tenant is kept")
 	return c
 }
 
@@ -84,7 +84,7 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 	if err != nil {
 		return usage(err)
 	}
-	d := &driver{app: a, flags: driveFlags{baseURL: f.baseURL, maxWait: f.maxWait}, models: a.watchedModels(f.baseURL)}
+	d := &driver{app: a, flags: driveFlags{baseURL: f.baseURL, maxWait: f.maxWait}, models: a.watchedModels(f.baseURL), tenants: bounds}
 	if err := d.open(ctx, a.storeToServe); err != nil {
 		return err
 	}
@@ -120,6 +120,7 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 	}
 	defer hooks.Stop()
 	defer a.sweep(ctx, d.log, bounds)()
+	defer a.followTenants(ctx, r, bounds)()
 	answered := a.takeUp(ctx, r, f.maxRuns)
 	interrupts := a.interrupts() // before anybody knows where to look
 	if err := dash.announce(f.open, ""); err != nil {

@@ -270,6 +270,62 @@ func testTailFilter(t *testing.T, f *fixture) {
 	require.Len(t, f.tail(events.TailFilter{}, 6), 6)
 }
 
+// A tail of the past ends where the log does; one from a time on has all from then on, the
+// copies included that a fork made of older events.
+func testTailPast(t *testing.T, f *fixture) {
+	for range f.Tail(f.ctx, events.TailFilter{From: time.Now(), Past: true}, "") { // of an empty log
+	}
+	yesterday := time.Now().Add(-24 * time.Hour).UTC()
+	old := f.begin()
+	for range 3 {
+		envs := make([]events.Envelope, 400)
+		for i := range envs {
+			envs[i] = events.Envelope{Run: old.run, Time: yesterday, Data: warning("old")}
+		}
+		w := f.claim(newKey())
+		require.NoError(t, w.Append(f.ctx, w.key, w.epoch, 0, append([]events.Envelope{{Run: w.run, Time: yesterday, Data: events.WorkflowStarted{}}}, envs...)))
+	}
+	w := f.begin()
+	w.add(warning("today"))
+	for range 2 { // as forks are
+		envs := make([]events.Envelope, 700)
+		for i := range envs {
+			envs[i] = events.Envelope{Run: w.run, Time: yesterday, Data: warning("copied")}
+		}
+		w := f.claim(newKey())
+		began := events.WorkflowStarted{ForkedFrom: &events.ForkOrigin{Run: "other"}}
+		require.NoError(t, w.Append(f.ctx, w.key, w.epoch, 0, append([]events.Envelope{{Run: w.run, Time: yesterday, Data: began}}, envs...)))
+	}
+	past := func(filter events.TailFilter, cursor events.Cursor) (count int, seen bool, end events.Cursor) {
+		filter.Past = true
+		for item, err := range f.Tail(f.ctx, filter, cursor) {
+			require.NoError(t, err)
+			require.Empty(t, end)
+			if item.Envelope.Data == nil {
+				end = item.Cursor
+				continue
+			}
+			seen = seen || item.Envelope.Data == warning("today")
+			count++
+		}
+		require.NotEmpty(t, end)
+		return count, seen, end
+	}
+	all, seen, end := past(events.TailFilter{}, "")
+	require.True(t, seen)
+	require.Equal(t, 1+3*401+2+2*701, all)
+	some, seen, same := past(events.TailFilter{From: time.Now().Add(-time.Hour)}, "")
+	require.True(t, seen)
+	require.LessOrEqual(t, some, all)
+	t.Logf("%d of %d events", some, all)
+	require.Equal(t, end, same)
+	_, seen, _ = past(events.TailFilter{From: time.Now().Add(-time.Hour), Kinds: []events.Kind{events.KindFinalAnswer}}, "")
+	require.False(t, seen)
+	w.add(warning("2"))
+	count, _, _ := past(events.TailFilter{From: time.Now()}, end)
+	require.Equal(t, 1, count)
+}
+
 // tail gives the first n events, and insists that no more come at once.
 func (f *fixture) tail(filter events.TailFilter, n int) (got []events.Event) {
 	f.Helper()

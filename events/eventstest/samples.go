@@ -84,7 +84,7 @@ func Samples() map[events.Kind]events.Event {
 		events.Error{Message: "the endpoint refuses the key", Code: "authentication", FailedCall: failed},
 		events.CancelRequested{Reason: "changed my mind"},
 		events.RunCancelled{Reason: "changed my mind"},
-		events.RunSuspended{Reason: "openai at https://host/v1: unreachable: connection refused", Code: "unreachable", Endpoint: "https://host/v1", AwaitingInput: true, DrivenMS: 5000},
+		events.RunSuspended{Reason: "openai at https://host/v1: unreachable: connection refused", Code: "unreachable", Endpoint: "https://host/v1", Limit: events.LimitTenantTokens, AwaitingInput: true, DrivenMS: 5000},
 		events.OutageBegan{
 			Endpoint: "https://host/v1", Code: "unreachable", Message: "openai at https://host/v1: unreachable: connection refused", MaxWaitMS: 600000,
 		},

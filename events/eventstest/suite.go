@@ -50,6 +50,7 @@ func Run(t *testing.T, open Open) {
 		"tail goes on from any cursor":              testTailCursor,
 		"tail refuses a foreign cursor":             testTailForeignCursor,
 		"tail ends with its context":                testTailCancelled,
+		"a tail of the past ends":                   testTailPast,
 		"bookmarks keep places":                     testBookmarks,
 		"tenants are apart":                         testTenants,
 		"summaries are folds over the events":       testSummaries,

@@ -1,12 +1,15 @@
 package sqlite
 
 import (
+	"bytes"
 	"context"
 	"database/sql/driver"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/convene-run/convene/events"
 )
@@ -53,7 +56,7 @@ func (t *tail) cursor() events.Cursor { return events.Cursor(strconv.FormatInt(t
 // start reads a cursor. One from behind the end is of another log.
 func (t *tail) start(ctx context.Context, cursor events.Cursor) (err error) {
 	if cursor == "" {
-		return nil
+		return t.seek(ctx)
 	}
 	at, err := strconv.ParseInt(string(cursor), 10, 64)
 	if err != nil || at < 0 {
@@ -71,12 +74,56 @@ func (t *tail) start(ctx context.Context, cursor events.Cursor) (err error) {
 	return err
 }
 
+// early is how far clocks may be apart that wrote into the log.
+const early = time.Hour
+
+// seek goes to a place before which nothing is of the time from which events are wanted: from
+// the end back to a page on which all is older. Forks put the events of older threads, with
+// their times, into threads of their own; such a stretch does not end the search.
+func (t *tail) seek(ctx context.Context) error {
+	if t.filter.From.IsZero() {
+		return nil
+	}
+	from, last := t.filter.From.Add(-early), int64(math.MaxInt64)
+	for {
+		older, rows, threads := true, 0, map[int64]bool{} // without those that begin here as forks
+		err := t.log.read(ctx, func(c *conn) error {
+			return c.query(`SELECT pos, thread_no, body FROM facts WHERE pos < ? AND thread_no > 0 ORDER BY pos DESC LIMIT ? + 0`,
+				[]any{last, int64(pageEvents)}, func(row []driver.Value) (bool, error) {
+					last, _ = row[0].(int64)
+					thread, _ := row[1].(int64)
+					body, _ := row[2].([]byte)
+					threads[thread] = true
+					if beginsFork(body) { // it comes first in its thread, and last here
+						delete(threads, thread)
+					}
+					rows++
+					older = older && events.EncodedTime(body).Before(from)
+					return true, nil
+				})
+		})
+		if err != nil || rows == 0 || older && len(threads) > 1 {
+			return err
+		}
+		t.at = last - 1
+	}
+}
+
+// beginsFork reports whether the event is the first of a run that began as a copy.
+func beginsFork(body []byte) bool {
+	return events.EncodedKind(body) == events.KindWorkflowStarted && bytes.Contains(body, []byte(`"forked_from":`))
+}
+
 // page yields the next page and waits for growth where there is none. more is false
 // when the consumer has had enough.
 func (t *tail) page(ctx context.Context, yield func(events.TailItem, error) bool) (more bool, err error) {
 	grown, stop := t.log.hub.watch(everyThread, nil)
 	defer stop()
 	page, readErr := t.read(ctx)
+	if readErr == nil && len(page) == 0 && t.filter.Past {
+		yield(events.TailItem{Cursor: t.cursor()}, nil)
+		return false, nil
+	}
 	if readErr == nil && len(page) == 0 {
 		return true, t.log.await(ctx, grown)
 	}

@@ -490,6 +490,7 @@ export interface RunSuspended {
   reason?: string;
   code?: string;
   endpoint?: string;
+  limit?: string;
   awaiting_input?: boolean;
   driven_ms: number;
 }

@@ -219,11 +219,13 @@ export class Run {
         this.outage = undefined;
         summary.status = env.data.awaiting_input ? "awaiting_input" : "suspended";
         summary.reason = env.data.reason;
+        summary.limit = env.data.limit;
         break;
       case "run_resumed":
         this.outage = undefined;
         summary.status = "running";
         summary.reason = undefined;
+        summary.limit = undefined;
         break;
       case "workflow_finished":
         summary.status = env.data.status;

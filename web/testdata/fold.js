@@ -943,11 +943,13 @@ ${list2.join("")}`;
           this.outage = void 0;
           summary.status = env.data.awaiting_input ? "awaiting_input" : "suspended";
           summary.reason = env.data.reason;
+          summary.limit = env.data.limit;
           break;
         case "run_resumed":
           this.outage = void 0;
           summary.status = "running";
           summary.reason = void 0;
+          summary.limit = void 0;
           break;
         case "workflow_finished":
           summary.status = env.data.status;
