@@ -51,19 +51,13 @@ func (a Approve) decision() *events.Approval {
 // foreign tools, as MCP servers have them, that have an effect. A call by use_tool is one of the
 // tool that it names.
 func (s shelf) asks(t *team.Team) func(tool, arguments string, effect events.Effect) bool {
-	foreign, effects := map[string]bool{}, map[string]events.Effect{}
+	foreign, effects := map[string]bool{}, s.effects()
 	for _, tool := range s.opened {
 		foreign[tool.Name] = !team.BuiltinTool(tool.Name)
 	}
-	for _, tool := range s.all() {
-		if external, ok := tool.Handler.(agent.External); ok {
-			effects[tool.Name] = external.Effect
-		}
-	}
 	return func(tool, arguments string, effect events.Effect) bool {
-		var use useArgs
-		if _, own := effects[useTool]; tool == useTool && !own && json.Unmarshal([]byte(arguments), &use) == nil {
-			tool, effect = use.Name, effects[use.Name]
+		if used := usedTool(effects, tool, arguments); used != tool {
+			tool, effect = used, effects[used]
 		}
 		usual := team.ApproveNever
 		if foreign[tool] {
@@ -71,6 +65,35 @@ func (s shelf) asks(t *team.Team) func(tool, arguments string, effect events.Eff
 		}
 		return t.Asks(tool, effect, usual)
 	}
+}
+
+// requires tells which permissions calls take, by the team; nil where none does.
+func (s shelf) requires(t *team.Team) func(tool, arguments string) []string {
+	if len(t.Requires) == 0 {
+		return nil
+	}
+	effects := s.effects()
+	return func(tool, arguments string) []string { return t.Required(usedTool(effects, tool, arguments)) }
+}
+
+// effects are those of the external tools.
+func (s shelf) effects() map[string]events.Effect {
+	effects := map[string]events.Effect{}
+	for _, tool := range s.all() {
+		if external, ok := tool.Handler.(agent.External); ok {
+			effects[tool.Name] = external.Effect
+		}
+	}
+	return effects
+}
+
+// usedTool is the tool that a call is of: that which one of use_tool names.
+func usedTool(effects map[string]events.Effect, tool, arguments string) string {
+	var use useArgs
+	if _, own := effects[useTool]; tool == useTool && !own && json.Unmarshal([]byte(arguments), &use) == nil {
+		return use.Name
+	}
+	return tool
 }
 
 // maxReasonChars bounds why a person decided as they did: the model reads it.

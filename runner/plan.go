@@ -206,7 +206,7 @@ func (r *Runner) compile(c config, offered shelf, encoded json.RawMessage) (*pla
 			Silence: c.Team.Limits.Silence(a.SilenceTimeout),
 			Tools:   toolset, Route: route, WindowTokens: r.window(route),
 			MaxToolCalls: c.Team.Limits.MaxToolCallsPerTurn, MaxResultChars: c.Team.Limits.MaxToolResultChars, MaxArtifactBytes: c.Team.Limits.MaxArtifactBytes,
-			MaxReplyChars: c.Team.Limits.MaxReplyChars, ToolTimeout: c.Team.Limits.ToolTimeout, Asks: offered.asks(&p.config.Team),
+			MaxReplyChars: c.Team.Limits.MaxReplyChars, ToolTimeout: c.Team.Limits.ToolTimeout, Asks: offered.asks(&p.config.Team), Requires: offered.requires(&p.config.Team),
 		}
 		spec.CacheKey = cacheKey(c.Team.Name, spec)
 		p.specs[a.ID] = spec

@@ -27,6 +27,7 @@ type fileTeam struct {
 	Tools        *Tools             `json:"tools,omitempty" jsonschema:"Built-in tools that the team switches on, with their settings. A specialist has those that it names."`
 	Evidence     Evidence           `json:"evidence,omitempty" jsonschema:"Whether an entry of the document must name a passage of a source that was found there: required or offered. Specialists that have tools can. Defaults to offered."`
 	Approve      map[string]Approve `json:"approve,omitempty" jsonschema:"Which calls of tools wait for a person's approval, by the name of the tool or the beginning of names with * behind it; the longest that applies decides. Defaults to effectful for tools of MCP servers, and to never for others."`
+	Requires     map[string]string  `json:"requires,omitempty" jsonschema:"Permissions that the user needs for calls of tools, such as orders:read, by the name of the tool or the beginning of names with * behind it; all that apply are needed. A call without them is not run."`
 	Sanitize     map[string]string  `json:"sanitize,omitempty" jsonschema:"Patterns of values that the agents do not pass on to each other, by name, as regular expressions of Go; off under email, phone, card, iban, key, password or header leaves what convene itself finds of that kind alone."`
 	AnswerSchema rawValue           `json:"answer_schema,omitempty" jsonschema:"JSON Schema of the answer, an object. With it the answer is JSON, which is validated; the model may correct it once, otherwise the run fails."`
 
@@ -63,7 +64,7 @@ func Parse(name string, src []byte) (*Team, error) {
 	t := Team{
 		Name: file.Name, DisplayName: file.DisplayName, Description: file.Description,
 		Request: file.Request, Facilitator: file.Facilitator, Specialists: file.Specialists,
-		Document: d.layout(file.Document), Limits: file.Limits, Handoff: file.Handoff, Conversation: file.Conversation, Tools: file.Tools, MCP: file.MCP, Evidence: file.Evidence, Approve: file.Approve, Sanitize: file.Sanitize, AnswerSchema: json.RawMessage(file.AnswerSchema), file: name, places: d.places,
+		Document: d.layout(file.Document), Limits: file.Limits, Handoff: file.Handoff, Conversation: file.Conversation, Tools: file.Tools, MCP: file.MCP, Evidence: file.Evidence, Approve: file.Approve, Requires: file.Requires, Sanitize: file.Sanitize, AnswerSchema: json.RawMessage(file.AnswerSchema), file: name, places: d.places,
 	}.WithDefaults()
 	d.addUnlessBroken(t.check())
 	if err := d.found.err(name, d.places); err != nil {

@@ -37,6 +37,9 @@ type Team struct {
 	// Approve says by the names of tools, or their beginnings with * behind them, which calls
 	// wait for a person's approval; see [Team.Asks].
 	Approve map[string]Approve `json:"approve,omitempty"`
+	// Requires says by the same names which permissions of the user calls take: see
+	// [Team.Required].
+	Requires map[string]string `json:"requires,omitempty"`
 	// Sanitize has patterns of what agents do not pass on to each other, by name, beside what
 	// package sanitize finds: see [sanitize.New].
 	Sanitize map[string]string `json:"sanitize,omitempty"`

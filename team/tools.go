@@ -156,6 +156,7 @@ func (t *Team) CheckTools(offered []string) error {
 		}
 	}
 	t.findApproved(offered, &found)
+	t.findRequiring(offered, &found)
 	return found.err(t.file, t.places)
 }
 

@@ -82,6 +82,7 @@ func (t *Team) check() problems {
 	t.Tools.check(&found)
 	t.checkMCP(&found)
 	t.checkApprove(&found)
+	t.checkRequires(&found)
 	t.checkSearchApproved(&found)
 	t.checkSanitize(&found)
 	return found

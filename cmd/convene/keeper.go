@@ -94,24 +94,30 @@ func readToken(path string) (string, error) {
 // minTokenBytes keeps a token from being guessed.
 const minTokenBytes = 16
 
-// sayUngranted names the permissions that handoff targets require and no role grants: only
-// administrators can be handed over there.
+// sayUngranted names the permissions that handoff targets and tools require and no role grants:
+// only administrators can be handed over there, or have them called.
 func (a *app) sayUngranted(teams map[string]*team.Team) error {
 	roles, err := a.config.Roles()
 	if err != nil {
 		return err
 	}
-	for _, name := range slices.Sorted(maps.Keys(teams)) {
-		if teams[name].Handoff == nil {
-			continue
+	check := func(team, what, permission string) {
+		if permission == "" {
+			return
 		}
-		for _, target := range teams[name].Handoff.Targets {
-			if target.Requires == "" {
-				continue
+		if err := roles.CheckRequired(permission); err != nil {
+			a.say(termview.Line(fmt.Sprintf("note: team %s: %s: %v", team, what, err)))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(teams)) {
+		t := teams[name]
+		if t.Handoff != nil {
+			for _, target := range t.Handoff.Targets {
+				check(name, fmt.Sprintf("handing over to %s", target.Agent), target.Requires)
 			}
-			if err := roles.CheckRequired(target.Requires); err != nil {
-				a.say(termview.Line(fmt.Sprintf("note: team %s: handing over to %s: %v", name, target.Agent, err)))
-			}
+		}
+		for _, tool := range slices.Sorted(maps.Keys(t.Requires)) {
+			check(name, "calling "+tool, t.Requires[tool])
 		}
 	}
 	return nil

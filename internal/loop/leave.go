@@ -25,11 +25,21 @@ const (
 	refused
 )
 
-// leave asks for leave to run a call where its tool needs it, or takes the decision. The call
+// leave refuses a call for which the user lacks a permission, asks for leave to run one where
+// its tool needs it, or takes the decision. The call
 // is given back with the arguments that it is to be run with. What is in the log as started
 // was granted.
 func (l *Loop) leave(tx *thread.Tx, tool compiled, handler agent.External, call *thread.Call, in agent.Invocation) (agent.Invocation, standing) {
 	started := call != nil && call.Started
+	if !started && l.Spec.Requires != nil {
+		for _, permission := range l.Spec.Requires(in.Tool, in.Ref.Arguments) {
+			if lacks := tx.Run.Caller().Denied(permission, "call "+in.Tool); lacks != nil {
+				tx.Emit(in.Agent, l.ID, *lacks)
+				l.finish(tx, in, agent.Refuse(fmt.Errorf("%s was not run: the user does not have the permission %s that it takes. Go on without it, and say so", in.Tool, permission)))
+				return in, refused
+			}
+		}
+	}
 	input := tx.Run.Asked(in.Ref.CallID)
 	if input == nil {
 		if started || !l.Spec.asks(in.Tool, in.Ref.Arguments, handler) {

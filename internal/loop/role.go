@@ -45,6 +45,9 @@ type Spec struct {
 	// ToolTimeout bounds the time that a call of an external tool may take without
 	// progress; 0 is no bound.
 	ToolTimeout time.Duration
+	// Requires gives the permissions of the user that a call of an external tool takes. nil is
+	// none for all.
+	Requires func(tool, arguments string) []string
 	// Asks reports whether a call of an external tool with that effect waits for a person's
 	// leave. nil is that none does.
 	Asks func(tool, arguments string, effect events.Effect) bool
