@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/convene-run/convene/access"
+	"github.com/convene-run/convene/audit"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/web"
 )
@@ -56,7 +57,7 @@ func TestSignOut(t *testing.T) {
 	log := events.NewMemory()
 	s := newScript(t, log)
 	s.start("a run")
-	server := serve(t, web.Config{Log: log, Keeper: access.OneToken("a-token-of-this-test")})
+	server := serve(t, web.Config{Log: log, Keeper: access.OneToken("a-token-of-this-test"), Audit: audit.NewRecorder(log, nil)})
 	sign := func() string {
 		_, header, _ := server.do(t, http.MethodPost, "/login", "token=a-token-of-this-test", "Content-Type", "application/x-www-form-urlencoded")
 		cookie, _, _ := strings.Cut(header.Get("Set-Cookie"), ";")
@@ -87,4 +88,10 @@ func TestSignOut(t *testing.T) {
 	require.Equal(t, http.StatusUnauthorized, status)
 	status, _, _ = server.get(t, "/api/v1/runs", "Cookie", other)
 	require.Equal(t, http.StatusOK, status, "the other browser's session is its own")
+	audited, err := log.Read(t.Context(), events.ThreadKey{Tenant: events.LocalTenant, Thread: events.AuditThread}, 0, 0)
+	require.NoError(t, err)
+	require.Len(t, audited, 3) // two came, one left
+	require.Equal(t, events.Audited{Action: events.AuditSignedOut}, audited[2].Data)
+	require.Equal(t, audited[0].By, audited[2].By)
+	require.Equal(t, events.DoorPage, audited[2].By.Door)
 }
