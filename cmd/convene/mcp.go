@@ -29,6 +29,7 @@ type mcpFlags struct {
 	tokenFile string
 	model     string
 	maxRuns   int
+	tenants   string
 	limits    limitFlags
 }
 
@@ -62,6 +63,7 @@ the runs in progress are parked, and convene resume continues them.`,
 	flags.StringVar(&f.baseURL, "base-url", "", "OpenAI-compatible endpoint, such as http://localhost:8080/v1 (or OPENAI_BASE_URL)")
 	flags.StringVar(&f.model, "model", "", "model for every agent instead of the teams' models (default: the teams', CONVENE_MODEL, or the configuration's)")
 	flags.IntVar(&f.maxRuns, "max-runs", steer.DefaultMaxRuns, "maximum number of runs in progress at once; further ones are refused")
+	flags.StringVar(&f.tenants, "tenants", "", "file (YAML) with what each tenant may use; it is read again when it changes")
 	f.limits.register(flags)
 	a.flags.limits.register(flags)
 	f.maxWait.register(flags, runner.DefaultMaxWait.String())
@@ -75,6 +77,9 @@ func (a *app) mcp(c *cobra.Command, args []string, f *mcpFlags) (err error) {
 	d := &driver{app: a, flags: f.driveFlags, models: a.models(f.baseURL)}
 	keeper, steered, err := f.read(c, d, args)
 	if err != nil {
+		return usage(err)
+	}
+	if d.tenants, err = tenantsFile(f.tenants); err != nil {
 		return usage(err)
 	}
 	if err := d.open(ctx, a.openStore); err != nil {
@@ -93,6 +98,7 @@ func (a *app) mcp(c *cobra.Command, args []string, f *mcpFlags) (err error) {
 	if err != nil {
 		return errors.Join(err, steered.Runner.Shutdown(ctx))
 	}
+	defer a.followTenants(ctx, steered.Runner, d.tenants)()
 	outlivePipes() // a client that went away ends the connection, and runs are parked
 	serve := func(ctx context.Context) error { return server.ServeStdio(ctx, a.in, a.out) }
 	if _, _, typed := terminal(a.in); typed && f.address == "" {

@@ -137,13 +137,14 @@ func TestMCPParks(t *testing.T) {
 }
 
 // Over HTTP: whoever lacks the token, names another host, comes from a page of others or
-// sends too much is refused; whoever has it gets the tools.
+// sends too much is refused; whoever has it gets the tools, within what the file of tenants says.
 func TestMCPOverHTTP(t *testing.T) {
 	race.Processes(t)
 	t.Parallel()
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "token"), []byte(secretToken+"\n"), 0o600))
-	cmd := mcpCommand(dir, "--model", "sim", "--addr", "127.0.0.1:0", "--token-file", "token")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "tenants.yaml"), []byte("default: {tokens_per_day: 1}\n"), 0o600))
+	cmd := mcpCommand(dir, "--model", "sim", "--addr", "127.0.0.1:0", "--token-file", "token", "--tenants", "tenants.yaml")
 	said, err := cmd.StderrPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
@@ -189,6 +190,10 @@ func TestMCPOverHTTP(t *testing.T) {
 	schema, err := json.Marshal(tools.Tools[3].InputSchema)
 	require.NoError(t, err)
 	require.Contains(t, string(schema), `"enum":["trip"]`)
+	result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "run_team", Arguments: map[string]any{"request": killRequest}})
+	require.NoError(t, err)
+	require.True(t, result.IsError)
+	require.Contains(t, result.Content[len(result.Content)-1].(*mcp.TextContent).Text, "(tokens_per_day)")
 	require.NoError(t, session.Close())
 	require.NoError(t, cmd.Process.Signal(os.Interrupt))
 	rest, err := io.ReadAll(said)
