@@ -113,7 +113,7 @@ func TestTheNextDay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, log := t.Context(), events.NewMemory()
 		time.Sleep(23*time.Hour + 50*time.Minute)
-		of := &limits{of: map[events.TenantID]tenants.Limits{"acme": {TokensPerDay: 20_000}}}
+		of := &limits{of: map[events.TenantID]tenants.Limits{"acme": {TokensPerDay: 10_000}}}
 		r := bounded(t, log, of, sim.NewServer(sim.Options{Seed: 3}))
 		taking := takesUp(t, r, 10)
 		job := runner.Job{Tenant: "acme", Request: "Plan three days in Kyoto for two", Team: builtin(t, "trip")}

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bufio"
 	"errors"
 	"net"
 	"net/http"
@@ -36,13 +37,21 @@ func remoteOf(r *http.Request) string {
 
 // refusedWriter tells of an answer before it is sent.
 type refusedWriter struct {
-	statusWriter
+	http.ResponseWriter
 	tell func(status int)
 }
 
 func (w *refusedWriter) WriteHeader(status int) {
 	w.tell(status)
-	w.statusWriter.WriteHeader(status)
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap lets [http.ResponseController] reach the connection.
+func (w *refusedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// Hijack hands the connection over, for a WebSocket.
+func (w *refusedWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	return http.NewResponseController(w.ResponseWriter).Hijack()
 }
 
 // refused keeps that a caller was refused something: what is not allowed, and what there is not

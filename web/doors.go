@@ -118,7 +118,7 @@ func (s *Server) admit(d door, next http.Handler) http.Handler {
 		who.Door, who.Remote = doorOf(r), remoteOf(r)
 		c := caller{who, d, s.guard.signedIn(r), new(string)}
 		r = r.WithContext(withCaller(r.Context(), c))
-		w = &refusedWriter{statusWriter{ResponseWriter: w}, func(status int) { s.refused(r, c, status) }}
+		w = &refusedWriter{w, func(status int) { s.refused(r, c, status) }}
 		if !who.Allow(d.needs) {
 			s.problem(w, r, c.missing(d.needs))
 			return

@@ -21,8 +21,8 @@ var dist embed.FS
 const wholeScript = "file.js"
 
 // pagePolicy lets the page run its own script and talk to its own server, and
-// nothing else: no inline script but the one that the page begins with, known by its
-// hash; no image or link from a model's text loads by itself, no markup is made from
+// nothing else: no inline script but those of the page itself, known by their
+// hashes; no image or link from a model's text loads by itself, no markup is made from
 // strings.
 var pagePolicy = "default-src 'none'; script-src 'self'" + inPage("script") + "; style-src" + inPage("style") + "; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"

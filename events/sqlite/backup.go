@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // ErrExists is for a file that a backup would overwrite.
@@ -87,7 +88,7 @@ func (l *Log) Compact(ctx context.Context) (before, after int64, err error) {
 	if err != nil {
 		return 0, 0, storeError("compact", l.path, err)
 	}
-	err = errors.Join(c.exec("VACUUM"), emptyWAL(c))
+	err = errors.Join(c.exec("VACUUM"), emptyWAL(ctx, c))
 	if err = errors.Join(err, c.close()); err == nil {
 		after, err = size(l.path)
 	}
@@ -97,14 +98,27 @@ func (l *Log) Compact(ctx context.Context) (before, after int64, err error) {
 // errReaders says that somebody reads, so that the write-ahead log still has old pages.
 var errReaders = errors.New("it was rewritten, but another process reads from it for long, so that what was removed is not wiped yet: compact it again when that has ended")
 
-// emptyWAL moves what the write-ahead log has into the store, and truncates it.
-func emptyWAL(c *conn) error {
-	blocked, err := c.number("PRAGMA wal_checkpoint(TRUNCATE)")
-	if err == nil && blocked != 0 {
-		err = errReaders
+// emptyWAL moves what the write-ahead log has into the store, and truncates it. SQLite waits for
+// readers and writers, but not for another checkpoint: that one is waited for here.
+func emptyWAL(ctx context.Context, c *conn) error {
+	for end := time.Now().Add(migrateWait); ; {
+		blocked, err := c.number("PRAGMA wal_checkpoint(TRUNCATE)")
+		switch {
+		case err != nil || blocked == 0:
+			return err
+		case time.Now().After(end):
+			return errReaders
+		}
+		select {
+		case <-time.After(checkpointPause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
-	return err
 }
+
+// checkpointPause is between two attempts to empty the write-ahead log.
+const checkpointPause = 20 * time.Millisecond
 
 // size is what a store takes on disk, its write-ahead log included.
 func size(path string) (total int64, err error) {

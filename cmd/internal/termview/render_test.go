@@ -53,7 +53,7 @@ func TestNarrowLinesLeaveNothingOut(t *testing.T) {
 		}
 	})
 	narrow := termview.Sources(last, termview.Theme{}, 40)
-	require.Contains(t, strings.Join(strings.Fields(strings.Join(narrow, " ")), " "), " ← Sightseeing ← task 6 ← call d3.2 “")
+	require.Contains(t, strings.Join(strings.Fields(strings.Join(narrow, " ")), " "), " ← Sightseeing ← task 6 ← call d3.1 “")
 	for _, line := range narrow {
 		require.LessOrEqual(t, ansi.StringWidth(line), 40, line)
 	}
