@@ -236,13 +236,18 @@ func (q *quotas) count(env events.Envelope) {
 	if env.Time.Before(q.day) || env.Seq <= q.copied[env.Key()] {
 		return
 	}
-	logged := &q.today(env.Tenant).logged
-	if called, ok := env.Data.(events.ModelCalled); ok {
-		logged.add(amountOf(called.Usage, called.CostUSD))
+	q.today(env.Tenant).logged.add(usedIn(env.Data))
+}
+
+// usedIn is what an event says was used.
+func usedIn(fact events.Event) (used Amount) {
+	if called, ok := fact.(events.ModelCalled); ok {
+		used = amountOf(called.Usage, called.CostUSD)
 	}
-	if lost := events.LostIn(env.Data); lost != nil {
-		logged.add(amountOf(lost.Usage, lost.CostUSD))
+	if lost := events.LostIn(fact); lost != nil {
+		used.add(amountOf(lost.Usage, lost.CostUSD))
 	}
+	return used
 }
 
 // Over gives the quotas that are below what their tenants use now, sorted by tenant: they

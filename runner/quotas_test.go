@@ -66,10 +66,16 @@ func TestTokensPerDay(t *testing.T) {
 		free, err := r.Start(ctx, job("globex"))
 		require.NoError(t, err)
 		whole := usedOf(ended(t, log, free))
+		synctest.Wait()
+		require.Len(t, r.Loads(), 1)
+		load := r.Loads()["globex"]
+		require.Equal(t, []int64{0, modelCalls(t, log, free.Key()), whole}, []int64{int64(load.Runs), load.ModelCalls, load.Tokens})
+		require.Positive(t, load.CostUSD)
 
 		of.set("acme", tenants.Limits{TokensPerDay: whole / 2})
 		run, err := r.Start(ctx, job("acme"))
 		require.NoError(t, err)
+		require.Equal(t, 1, r.Loads()["acme"].Runs)
 		result, err := run.Wait()
 		require.NoError(t, err)
 		require.Equal(t, events.StatusSuspended, result.Status)

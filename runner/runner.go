@@ -108,7 +108,9 @@ type Runner struct {
 	mu sync.Mutex // guards what follows
 	// transitions counts those of runs driven here.
 	transitions conversation.Transitions
-	plans       map[planKey]*plan
+	// loads are what was used here, by tenant.
+	loads map[events.TenantID]Load
+	plans map[planKey]*plan
 	// recalled are plans of configurations that a log had.
 	recalled map[recallKey]*plan
 	// teams are the teams of the plans as they were given.
@@ -125,12 +127,13 @@ func (r *Runner) Transitions() conversation.Transitions {
 // committed takes what is durable to the hooks and the counts.
 func (r *Runner) committed(facts []events.Envelope) {
 	r.hooks.committed(facts)
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	for _, env := range facts {
+		r.loaded(env)
 		switch env.Data.(type) {
 		case events.PhaseChanged, events.TransitionRolledBack:
-			r.mu.Lock()
 			r.transitions = r.transitions.With(env.Data)
-			r.mu.Unlock()
 		}
 	}
 }
@@ -155,7 +158,7 @@ func New(config Config) (*Runner, error) {
 	if config.Owner == "" {
 		config.Owner = events.Owner(uuid.NewString())
 	}
-	r := &Runner{config: config, kept: thread.NewKept(config.Log), plans: map[planKey]*plan{}, recalled: map[recallKey]*plan{}, teams: map[*team.Team]json.RawMessage{}}
+	r := &Runner{config: config, kept: thread.NewKept(config.Log), plans: map[planKey]*plan{}, recalled: map[recallKey]*plan{}, teams: map[*team.Team]json.RawMessage{}, loads: map[events.TenantID]Load{}}
 	r.registry.tenures, r.registry.attending = map[events.ThreadKey]*tenure{}, map[events.ThreadKey]bool{}
 	r.registry.closing, r.registry.close = context.WithCancel(context.Background())
 	r.hooks = newHooking(config.Log, config.Hooks)

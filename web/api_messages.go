@@ -222,7 +222,7 @@ func (s *Server) say(ctx context.Context, in *sayInput) (*receiptOutput, error) 
 		return &receiptOutput{Status: http.StatusOK, Body: receipt}, nil
 	}
 	if receipt.Delivery == events.DeliveryStart {
-		s.metrics.started.Inc()
+		s.metrics.started.WithLabelValues(s.config.tenantLabel(c.Tenant)).Inc()
 	}
 	return &receiptOutput{Status: http.StatusAccepted, Body: receipt}, nil
 }

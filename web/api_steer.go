@@ -47,7 +47,7 @@ func (s *Server) registerSteering(api huma.API) {
 		OperationID: "start-run", Method: http.MethodPost, Path: "/api/v1/runs", Summary: "Start a run",
 		DefaultStatus: http.StatusCreated, MaxBodyBytes: maxBodyBytes,
 	}, func(ctx context.Context, in *startInput) (*startOutput, error) {
-		return s.begun(func(runs Runs) (Started, error) {
+		return s.begun(ctx, func(runs Runs) (Started, error) {
 			if in.Body.Thread != "" {
 				if _, err := s.tipOfAny(ctx, in.Body.Thread); err != nil {
 					return Started{}, err
@@ -68,7 +68,7 @@ func (s *Server) registerSteering(api huma.API) {
 		if err != nil {
 			return nil, s.apiError(err)
 		}
-		return s.begun(func(runs Runs) (Started, error) {
+		return s.begun(ctx, func(runs Runs) (Started, error) {
 			return runs.Fork(ctx, callerOf(ctx).Identity, view.Run, Fork{At: in.Body.At, Model: in.Body.Model, Instruction: in.Body.Instruction})
 		})
 	})
@@ -100,7 +100,7 @@ func (s *Server) registerSteering(api huma.API) {
 }
 
 // begun starts a run and says where it is.
-func (s *Server) begun(start func(Runs) (Started, error)) (*startOutput, error) {
+func (s *Server) begun(ctx context.Context, start func(Runs) (Started, error)) (*startOutput, error) {
 	runs, err := s.runs()
 	if err != nil {
 		return nil, s.apiError(err)
@@ -109,7 +109,7 @@ func (s *Server) begun(start func(Runs) (Started, error)) (*startOutput, error) 
 	if err != nil {
 		return nil, s.apiError(err)
 	}
-	s.metrics.started.Inc()
+	s.metrics.started.WithLabelValues(s.config.tenantLabel(callerOf(ctx).Tenant)).Inc()
 	return &startOutput{Location: "/api/v1/runs/" + string(started.Run), Body: started}, nil
 }
 

@@ -94,7 +94,7 @@ func TestAPI(t *testing.T) {
 	}
 	status, _, body = server.get(t, "/metrics")
 	require.Equal(t, http.StatusOK, status)
-	require.Contains(t, body, `convene_runs_started_total 2`)
+	require.Contains(t, body, `convene_runs_started_total{tenant="local"} 2`)
 	require.Contains(t, body, `convene_http_requests_total{route="GET /healthz"`[:30])
 }
 

@@ -18,7 +18,7 @@ type metrics struct {
 	requests *prometheus.CounterVec
 	duration *prometheus.HistogramVec
 	sent     prometheus.Counter
-	started  prometheus.Counter
+	started  *prometheus.CounterVec
 }
 
 func newMetrics(s *Server) *metrics {
@@ -34,9 +34,9 @@ func newMetrics(s *Server) *metrics {
 		sent: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "convene_events_sent_total", Help: "Events sent to viewers.",
 		}),
-		started: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "convene_runs_started_total", Help: "Runs started through the API.",
-		}),
+		started: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "convene_runs_started_total", Help: "Runs started through the API, by tenant.",
+		}, []string{"tenant"}),
 	}
 	viewers := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "convene_viewers", Help: "Connections that follow a thread.",
@@ -49,6 +49,9 @@ func newMetrics(s *Server) *metrics {
 	}
 	if s.config.Transitions != nil {
 		m.registry.MustRegister(transitions(s.config.Transitions)...)
+	}
+	if s.config.Loads != nil {
+		m.registry.MustRegister(tenantLoads{&s.config})
 	}
 	m.registry.MustRegister(s.config.Metrics...)
 	m.registry.MustRegister(m.requests, m.duration, m.sent, m.started, viewers, cached,

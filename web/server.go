@@ -63,6 +63,12 @@ type Config struct {
 	// Transitions counts the ends of phases in the conversations that this process drove, for
 	// /metrics; nil where it drives none.
 	Transitions func() conversation.Transitions
+	// Loads gives what this process does for each tenant, for /metrics; nil where it drives no
+	// runs.
+	Loads func() map[events.TenantID]TenantLoad
+	// TenantNames are the tenants that have a label of their own in /metrics, beside
+	// [events.LocalTenant]; the others share one. nil is none.
+	TenantNames func() []events.TenantID
 	// Metrics are further ones for /metrics, with names that begin otherwise than convene_http.
 	Metrics []prometheus.Collector
 	// Version is shown to callers.

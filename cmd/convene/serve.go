@@ -108,10 +108,14 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 	if err := a.sayUngranted(steered.Teams); err != nil {
 		return usage(err)
 	}
-	dash, err := a.dashboard(web.Config{
+	served := web.Config{
 		Log: d.log, Kept: r.Kept(), Runs: steer.New(steered), Batches: &steer.Batches{Runner: r}, Users: &steer.Users{Log: d.log, Wipe: d.wipe}, Address: f.address, Hosts: f.hosts, Keeper: keeper, Issuers: a.issuers(), Audit: recorder, Logger: a.requestLog(d.level),
-		Metrics: hooks.Metrics(), Transitions: r.Transitions,
-	}, "--addr")
+		Metrics: hooks.Metrics(), Transitions: r.Transitions, Loads: loads(r),
+	}
+	if bounds != nil {
+		served.TenantNames = bounds.Names
+	}
+	dash, err := a.dashboard(served, "--addr")
 	if err != nil {
 		return usage(err)
 	}

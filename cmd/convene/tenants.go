@@ -9,6 +9,7 @@ import (
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/runner"
 	"github.com/convene-run/convene/tenants"
+	"github.com/convene-run/convene/web"
 )
 
 // tenantsFile opens the file of --tenants, nil where there is none.
@@ -67,4 +68,15 @@ func overQuota(q *runner.QuotaError) string {
 		return fmt.Sprintf("%s runs %s now; %s %s takes effect as they end. Above %s, further ones can begin now", q.Tenant, used, q.Limit, value, used)
 	}
 	return fmt.Sprintf("%s has used %s today; %s %s holds its runs back until 00:00 UTC. Above %s, they go on now", q.Tenant, used, q.Limit, value, used)
+}
+
+// loads tells /metrics what is done here for each tenant.
+func loads(r *runner.Runner) func() map[events.TenantID]web.TenantLoad {
+	return func() map[events.TenantID]web.TenantLoad {
+		all := map[events.TenantID]web.TenantLoad{}
+		for tenant, load := range r.Loads() {
+			all[tenant] = web.TenantLoad{Runs: load.Runs, ModelCalls: load.ModelCalls, Tokens: load.Tokens, CostUSD: load.CostUSD}
+		}
+		return all
+	}
 }
