@@ -31,20 +31,27 @@ type scripted struct {
 	calls []events.ToolCall
 }
 
+// heardMessage is a message as a model reads it.
+type heardMessage struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
+}
+
 // heardModel answers over HTTP what was scripted for the agent whose system prompt begins so,
-// and keeps what it was sent.
+// or what it thinks of the messages, and keeps what it was sent.
 type heardModel struct {
+	think func(who string, messages []heardMessage) scripted
+
 	mu      sync.Mutex // guards what follows
 	replies map[string][]scripted
 	bodies  map[string][]string
+	calls   int
 }
 
 func (m *heardModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	var request struct {
-		Messages []struct {
-			Content string `json:"content"`
-		} `json:"messages"`
+		Messages []heardMessage `json:"messages"`
 	}
 	_ = json.Unmarshal(body, &request)
 	m.mu.Lock()
@@ -53,7 +60,9 @@ func (m *heardModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for who := range m.replies {
 		if strings.Contains(request.Messages[0].Content, who) {
 			m.bodies[who] = append(m.bodies[who], string(body))
-			if len(m.replies[who]) > 0 {
+			if m.think != nil {
+				reply = m.think(who, request.Messages)
+			} else if len(m.replies[who]) > 0 {
 				reply, m.replies[who] = m.replies[who][0], m.replies[who][1:]
 			}
 		}
@@ -62,7 +71,8 @@ func (m *heardModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if len(reply.calls) > 0 {
 		var calls []any
 		for i, c := range reply.calls {
-			calls = append(calls, map[string]any{"index": i, "id": fmt.Sprintf("%s%d", c.Name, len(m.bodies[boss])), "type": "function", "function": map[string]any{"name": c.Name, "arguments": c.Arguments}})
+			m.calls++
+			calls = append(calls, map[string]any{"index": i, "id": fmt.Sprintf("%s%d", c.Name, m.calls), "type": "function", "function": map[string]any{"name": c.Name, "arguments": c.Arguments}})
 		}
 		delta, finish = map[string]any{"tool_calls": calls}, "tool_calls"
 	}
