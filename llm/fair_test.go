@@ -21,13 +21,13 @@ func TestTenantsTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := llm.NewLimiter(llm.LimiterConfig{MaxInFlight: 1})
 		for range 1000 {
-			go call(l, "acme", context.Background(), func() {})
+			go call(context.Background(), l, "acme", func() {})
 		}
 		time.Sleep(100 * time.Second)
 		before := l.State().Waiting
 		for range 100 { // one after the other
 			since := time.Now()
-			call(l, "globex", context.Background(), func() {
+			call(context.Background(), l, "globex", func() {
 				require.LessOrEqual(t, time.Since(since), 2*time.Second, "that under way, and one more")
 			})
 		}
@@ -49,7 +49,7 @@ func TestWaitsAreBoundedByShares(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			l := llm.NewLimiter(llm.LimiterConfig{MaxInFlight: 1})
 			for range 40 { // a crowd
-				go call(l, "crowd", context.Background(), func() {})
+				go call(context.Background(), l, "crowd", func() {})
 			}
 			synctest.Wait()
 			var mu sync.Mutex // guards waiting
@@ -66,7 +66,7 @@ func TestWaitsAreBoundedByShares(t *testing.T) {
 				}
 				go func() {
 					defer cancel()
-					call(l, events.TenantID(fmt.Sprint(c[0])), ctx, func() {
+					call(ctx, l, events.TenantID(fmt.Sprint(c[0])), func() {
 						mu.Lock()
 						defer mu.Unlock()
 						waiting[c[0]]--
@@ -84,7 +84,7 @@ func TestWaitsAreBoundedByShares(t *testing.T) {
 }
 
 // call makes a call of a second, and tells when it may go or has given up.
-func call(l *llm.LocalLimiter, tenant events.TenantID, ctx context.Context, goes func()) {
+func call(ctx context.Context, l *llm.LocalLimiter, tenant events.TenantID, goes func()) {
 	p, err := l.Acquire(ctx, &llm.Request{Tenant: tenant})
 	goes()
 	if err == nil {

@@ -273,7 +273,9 @@ func testTailFilter(t *testing.T, f *fixture) {
 // A tail of the past ends where the log does; one from a time on has all from then on, the
 // copies included that a fork made of older events.
 func testTailPast(t *testing.T, f *fixture) {
-	for range f.Tail(f.ctx, events.TailFilter{From: time.Now(), Past: true}, "") { // of an empty log
+	for item, err := range f.Tail(f.ctx, events.TailFilter{From: time.Now(), Past: true}, "") {
+		require.NoError(t, err)
+		require.Nil(t, item.Envelope.Data, "the log is empty")
 	}
 	yesterday := time.Now().Add(-24 * time.Hour).UTC()
 	old := f.begin()

@@ -176,15 +176,15 @@ func borrowing(src string, own map[string][]string, needed *[]string) api.Plugin
 			if len(found.Errors) > 0 || own[found.Path] == nil {
 				return api.OnResolveResult{}, nil // the bundler says what is wrong
 			}
-			return api.OnResolveResult{Path: found.Path, Namespace: "lent"}, nil
+			// The names of parts stand for the paths in them too: no machine's own may be there.
+			name, err := filepath.Rel(src, found.Path)
+			return api.OnResolveResult{Path: filepath.ToSlash(name), Namespace: "lent"}, err
 		})
 		build.OnLoad(api.OnLoadOptions{Filter: ".", Namespace: "lent"}, func(args api.OnLoadArgs) (api.OnLoadResult, error) {
-			name, err := filepath.Rel(src, args.Path)
-			name = filepath.ToSlash(name)
-			*needed = append(*needed, name)
-			names := strings.Join(own[args.Path], ", ")
-			contents := fmt.Sprintf("const {%s} = window.lent[%q]; export {%s}", names, name, names)
-			return api.OnLoadResult{Contents: &contents}, err
+			*needed = append(*needed, args.Path)
+			names := strings.Join(own[filepath.Join(src, filepath.FromSlash(args.Path))], ", ")
+			contents := fmt.Sprintf("const {%s} = window.lent[%q]; export {%s}", names, args.Path, names)
+			return api.OnLoadResult{Contents: &contents}, nil
 		})
 	}}
 }
