@@ -233,7 +233,16 @@ func (t *tail) String() string {
 	return strings.ToValidUTF8(string(t.text), "")
 }
 
+// close ends the reading, once all is read that the process wrote before it ended: the pipe may
+// still hold its last words. A child that left the group may keep the pipe open; it is not
+// waited for.
 func (t *tail) close() {
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case <-t.done:
+	case <-timer.C:
+	}
 	_ = t.from.Close()
 	<-t.done
 }
