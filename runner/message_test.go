@@ -447,6 +447,29 @@ type mortal interface {
 	Appends() int
 }
 
+// throughDeaths sends a message and waits until it is answered: a process that dies over it is
+// followed by the next, which is given back.
+func (k *talk) throughDeaths(r *runner.Runner, job runner.Job, next func() *runner.Runner) *runner.Runner {
+	k.t.Helper()
+	for range 3 {
+		run, err := r.Start(k.t.Context(), job)
+		var answered *runner.AnsweredError
+		if errors.As(err, &answered) {
+			run, err = r.Resume(k.t.Context(), "", answered.Run, runner.Terms{})
+		}
+		if err == nil {
+			_, err = run.Wait()
+		}
+		if err == nil || errors.Is(err, events.ErrRunOver) {
+			break
+		}
+		require.ErrorIs(k.t, err, errDied)
+		k.log = surviving(k.log)
+		r = next()
+	}
+	return r
+}
+
 // converse says the messages, each with an id, in a process that may die, and goes on in one
 // that does not. It gives who answered what.
 func converse(t *testing.T, dying mortal, messages []string) (exchanges []string) {
@@ -456,22 +479,7 @@ func converse(t *testing.T, dying mortal, messages []string) (exchanges []string
 	r, tm := newRunner(t, dying, model), talkers()
 	for i, text := range messages {
 		job := runner.Job{Request: text, Team: tm, Thread: k.thread, Message: &runner.Message{ID: events.MessageID(fmt.Sprint("m", i))}}
-		for range 3 {
-			run, err := r.Start(t.Context(), job)
-			var answered *runner.AnsweredError
-			if errors.As(err, &answered) {
-				run, err = r.Resume(t.Context(), "", answered.Run, runner.Terms{})
-			}
-			if err == nil {
-				_, err = run.Wait()
-			}
-			if err == nil || errors.Is(err, events.ErrRunOver) {
-				break
-			}
-			require.ErrorIs(t, err, errDied)
-			k.log = surviving(k.log)
-			r = newRunner(t, k.log, model)
-		}
+		r = k.throughDeaths(r, job, func() *runner.Runner { return newRunner(t, k.log, model) })
 	}
 	th := k.fold()
 	require.Len(t, th.Runs, len(messages))

@@ -187,59 +187,79 @@ func (r *Runner) compile(c config, offered shelf, encoded json.RawMessage) (*pla
 		further = append(further, many.tools()...)
 	}
 	tools := newToolkits(&c.Team, p.desk, further)
-	for _, a := range c.Agents {
-		var route llm.Route
-		if !a.Function {
-			if route, err = r.route(&a); err != nil && !c.onlyTalks(&a) {
-				return nil, err
-			} else if err != nil { // the others of the team can be asked
-				p.unresolved[a.ID] = err
-			}
-		}
-		toolset, err := tools.work(&a)
-		if err != nil {
+	for i := range c.Agents {
+		if err := r.equip(p, &c.Agents[i], tools, offered); err != nil {
 			return nil, err
 		}
-		spec := &loop.Spec{
-			ID: a.ID, DisplayName: a.DisplayName, System: a.System,
-			Effort: a.Effort, MaxOutputTokens: a.MaxOutputTokens, Temperature: a.Temperature, Tier: a.Tier,
-			Silence: c.Team.Limits.Silence(a.SilenceTimeout),
-			Tools:   toolset, Route: route, WindowTokens: r.window(route),
-			MaxToolCalls: c.Team.Limits.MaxToolCallsPerTurn, MaxResultChars: c.Team.Limits.MaxToolResultChars, MaxArtifactBytes: c.Team.Limits.MaxArtifactBytes,
-			MaxReplyChars: c.Team.Limits.MaxReplyChars, ToolTimeout: c.Team.Limits.ToolTimeout, Asks: offered.asks(&p.config.Team), Requires: offered.requires(&p.config.Team),
-		}
-		spec.CacheKey = cacheKey(c.Team.Name, spec)
-		p.specs[a.ID] = spec
-		if a.ID != events.FacilitatorID {
-			asked, err := tools.asked(&a)
-			if err != nil {
-				return nil, err
-			}
-			p.asked[a.ID] = whenAsked(c.Team.Name, *spec, a.Asked, asked)
-		}
-		if a.Session != nil && !a.Function && p.unresolved[a.ID] == nil {
-			talking, err := tools.session(&c.Team, &a)
-			if err != nil {
-				return nil, err
-			}
-			p.sessions[a.ID] = whenAsked(c.Team.Name, *spec, a.Session.System, talking)
-		}
-		if a.Supervisor != nil && !a.Function {
-			watching, err := tools.supervisor(&c.Team, &a)
-			if err != nil {
-				return nil, err
-			}
-			p.supervisor = whenAsked(c.Team.Name, *spec, a.Supervisor.System, watching)
-		}
-		card := events.AgentCard{ID: a.ID, DisplayName: a.DisplayName, Models: []string{}}
-		card.Handoff, card.Orchestration = c.Team.Card(a.ID)
-		for _, target := range route {
-			card.Models = append(card.Models, target.Endpoint.Name+"/"+target.Model)
-			p.simulated = p.simulated || target.Endpoint.Simulated
-		}
-		p.cards = append(p.cards, card)
 	}
 	return p, nil
+}
+
+// equip compiles what an agent is sent and what it may do, wherever it works.
+func (r *Runner) equip(p *plan, a *agentConfig, tools *toolkits, offered shelf) error {
+	var route llm.Route
+	if !a.Function {
+		var err error
+		if route, err = r.route(a); err != nil && !p.config.onlyTalks(a) {
+			return err
+		} else if err != nil { // the others of the team can be asked
+			p.unresolved[a.ID] = err
+		}
+	}
+	toolset, err := tools.work(a)
+	if err != nil {
+		return err
+	}
+	spec := &loop.Spec{
+		ID: a.ID, DisplayName: a.DisplayName, System: a.System,
+		Effort: a.Effort, MaxOutputTokens: a.MaxOutputTokens, Temperature: a.Temperature, Tier: a.Tier,
+		Silence: p.config.Team.Limits.Silence(a.SilenceTimeout),
+		Tools:   toolset, Route: route, WindowTokens: r.window(route),
+		MaxToolCalls: p.config.Team.Limits.MaxToolCallsPerTurn, MaxResultChars: p.config.Team.Limits.MaxToolResultChars, MaxArtifactBytes: p.config.Team.Limits.MaxArtifactBytes,
+		MaxReplyChars: p.config.Team.Limits.MaxReplyChars, ToolTimeout: p.config.Team.Limits.ToolTimeout, Asks: offered.asks(&p.config.Team), Requires: offered.requires(&p.config.Team),
+	}
+	spec.CacheKey = cacheKey(p.config.Team.Name, spec)
+	p.addCard(a, route)
+	return p.addPlaces(a, spec, tools)
+}
+
+// addPlaces keeps what an agent is sent: at work, when it is asked, in a session with the user,
+// and as the supervisor.
+func (p *plan) addPlaces(a *agentConfig, spec *loop.Spec, tools *toolkits) error {
+	p.specs[a.ID] = spec
+	if a.ID != events.FacilitatorID {
+		asked, err := tools.asked(a)
+		if err != nil {
+			return err
+		}
+		p.asked[a.ID] = whenAsked(p.config.Team.Name, *spec, a.Asked, asked)
+	}
+	if a.Session != nil && !a.Function && p.unresolved[a.ID] == nil {
+		talking, err := tools.session(&p.config.Team, a)
+		if err != nil {
+			return err
+		}
+		p.sessions[a.ID] = whenAsked(p.config.Team.Name, *spec, a.Session.System, talking)
+	}
+	if a.Supervisor != nil && !a.Function {
+		watching, err := tools.supervisor(&p.config.Team, a)
+		if err != nil {
+			return err
+		}
+		p.supervisor = whenAsked(p.config.Team.Name, *spec, a.Supervisor.System, watching)
+	}
+	return nil
+}
+
+// addCard keeps what others are told of an agent.
+func (p *plan) addCard(a *agentConfig, route llm.Route) {
+	card := events.AgentCard{ID: a.ID, DisplayName: a.DisplayName, Models: []string{}}
+	card.Handoff, card.Orchestration = p.config.Team.Card(a.ID)
+	for _, target := range route {
+		card.Models = append(card.Models, target.Endpoint.Name+"/"+target.Model)
+		p.simulated = p.simulated || target.Endpoint.Simulated
+	}
+	p.cards = append(p.cards, card)
 }
 
 // route prepares who answers which message. A run without specialists has nobody but its

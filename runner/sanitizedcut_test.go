@@ -1,7 +1,6 @@
 package runner_test
 
 import (
-	"errors"
 	"fmt"
 	"net/http/httptest"
 	"testing"
@@ -84,22 +83,7 @@ func handOverSecrets(t *testing.T, dying mortal) (got handedOver) {
 		"And once more, please",
 	} {
 		job := runner.Job{Request: text, Team: tm, Thread: k.thread, Message: &runner.Message{ID: events.MessageID(fmt.Sprint("m", i))}}
-		for range 3 {
-			run, err := r.Start(t.Context(), job)
-			var answered *runner.AnsweredError
-			if errors.As(err, &answered) {
-				run, err = r.Resume(t.Context(), "", answered.Run, runner.Terms{})
-			}
-			if err == nil {
-				_, err = run.Wait()
-			}
-			if err == nil || errors.Is(err, events.ErrRunOver) {
-				break
-			}
-			require.ErrorIs(t, err, errDied)
-			k.log = surviving(k.log)
-			r = process()
-		}
+		r = k.throughDeaths(r, job, process)
 	}
 	for _, who := range []string{alpha, beta} {
 		require.NotEmpty(t, model.bodies[who])
