@@ -130,11 +130,17 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 	if err := dash.announce(f.open, ""); err != nil {
 		return errors.Join(err, r.Shutdown(ctx), dash.stop())
 	}
-	interrupted := true
+	err = a.untilStopped(ctx, r, dash, interrupts)
+	<-answered
+	return err
+}
+
+// untilStopped serves until somebody interrupts, or the dashboard ends by itself, and parks the
+// runs under way: for so long as drainTime, or until a second interrupt.
+func (a *app) untilStopped(ctx context.Context, r *runner.Runner, dash *dashboard, interrupts <-chan os.Signal) error {
 	select {
 	case <-interrupts:
 	case <-dash.ended:
-		interrupted = false
 	}
 	fmt.Fprintln(a.err, "parking the runs under way …")
 	draining, hurry := context.WithTimeout(ctx, drainTime)
@@ -143,12 +149,7 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 		<-interrupts
 		hurry()
 	}()
-	err = errors.Join(r.Shutdown(draining), dash.stop())
-	<-answered
-	if err == nil && interrupted {
-		return nil
-	}
-	return err
+	return errors.Join(r.Shutdown(draining), dash.stop())
 }
 
 // takeUp answers what waits in conversations that no process drives, until the runner is shut
