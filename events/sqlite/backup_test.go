@@ -109,12 +109,12 @@ func TestCompact(t *testing.T) {
 // What is damaged is listed, each once.
 func TestCheckFinds(t *testing.T) {
 	for spoil, want := range map[string]sqlite.Damage{
-		"UPDATE facts SET body = x'00' WHERE seq = 5 AND" + of("a"):             {Tenant: "local", Thread: "a", Run: "run-a", Seq: 5, Through: 5, Lost: true, Problem: "content does not match"},
-		"UPDATE facts SET sum = x'00' WHERE seq = 5 AND" + of("a"):              {Tenant: "local", Thread: "a", Run: "run-a", Seq: 5, Through: 5, Problem: "its checksum is damaged"},
-		"DELETE FROM facts WHERE seq > 7 AND" + of("a"):                         {Tenant: "local", Thread: "a", Run: "run-a", Seq: 8, Through: 10, Lost: true, Problem: "missing"},
-		"UPDATE runs SET status = 'failed' WHERE" + of("a"):                     {Tenant: "local", Thread: "a", Problem: "rows in listings are damaged"},
-		"DELETE FROM runs WHERE" + of("a"):                                      {Tenant: "local", Thread: "a", Problem: "rows in listings are damaged"},
-		"UPDATE facts SET thread_no = 99, seq = 1 WHERE seq = 10 AND" + of("a"): {Problem: "events of no thread", Lost: true},
+		"UPDATE blocks SET body = x'00' WHERE seq = 5 AND" + of("a"):             {Tenant: "local", Thread: "a", Run: "run-a", Seq: 5, Through: 5, Lost: true, Problem: "content does not match"},
+		"UPDATE blocks SET sum = x'00' WHERE seq = 5 AND" + of("a"):              {Tenant: "local", Thread: "a", Run: "run-a", Seq: 5, Through: 5, Problem: "its checksum is damaged"},
+		"DELETE FROM blocks WHERE seq > 7 AND" + of("a"):                         {Tenant: "local", Thread: "a", Run: "run-a", Seq: 8, Through: 10, Lost: true, Problem: "missing"},
+		"UPDATE runs SET status = 'failed' WHERE" + of("a"):                      {Tenant: "local", Thread: "a", Problem: "rows in listings are damaged"},
+		"DELETE FROM runs WHERE" + of("a"):                                       {Tenant: "local", Thread: "a", Problem: "rows in listings are damaged"},
+		"UPDATE blocks SET thread_no = 99, seq = 1 WHERE seq = 10 AND" + of("a"): {Problem: "events of no thread", Lost: true},
 	} {
 		path := filepath.Join(t.TempDir(), "convene.db")
 		log := open(t, path)

@@ -45,7 +45,14 @@ func TestOlderStoreIsBroughtUp(t *testing.T) {
 // downgrade makes of a store what a build of before would have made.
 func downgrade(t *testing.T, path string, version int) {
 	t.Helper()
+	if version < 7 {
+		require.NoError(t, sqlite.UnpackAll(path))
+	}
 	for i, statements := range [][]string{
+		{
+			"DROP TRIGGER facts_are_blocks", "DROP VIEW facts", "DROP TABLE parts", "DROP INDEX blocks_by_part",
+			"ALTER TABLE blocks DROP COLUMN part", "ALTER TABLE blocks RENAME TO facts",
+		},
 		{"DROP TRIGGER threads_drop_artifacts", "DROP TABLE artifact_threads", "DROP TABLE artifact_pieces", "DROP TABLE artifacts"},
 		{"DROP TABLE bookmarks"},
 		{
@@ -55,7 +62,7 @@ func downgrade(t *testing.T, path string, version int) {
 		{"DROP INDEX threads_by_owner"},
 		{"DROP TABLE batches", "DROP INDEX runs_by_batch", "ALTER TABLE runs DROP COLUMN batch"},
 	} {
-		if 6-i <= version {
+		if 7-i <= version {
 			break
 		}
 		for _, statement := range statements {

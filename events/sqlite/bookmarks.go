@@ -20,7 +20,7 @@ func (l *Log) Bookmark(ctx context.Context, name string) (cursor events.Cursor, 
 		if known || err != nil {
 			return nil, err
 		}
-		end, err := tx.conn.number(`SELECT max(pos) FROM facts`)
+		end, err := tx.conn.number(`SELECT max(pos) FROM blocks`)
 		if err != nil {
 			return nil, err
 		}

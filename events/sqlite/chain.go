@@ -14,15 +14,29 @@ type chain struct {
 	sum events.Checksum
 }
 
-// follow takes the next event; false if it is not what was appended there.
-func (c *chain) follow(seq, sum, body driver.Value) bool {
+// follow takes the events of the next row, and gives the place of each; false if they are not
+// what was appended there.
+func (c *chain) follow(seq, sum driver.Value, bodies [][]byte) (places []chain, ok bool) {
 	stored, ok := checksum(sum)
-	text, isBlob := body.([]byte)
-	if !ok || !isBlob || seq != int64(c.seq)+1 || c.sum.Next(text) != stored {
-		return false
+	if !ok || len(bodies) == 0 || seq != int64(c.seq)+int64(len(bodies)) {
+		return nil, false
 	}
-	c.seq, c.sum = c.seq+1, stored
-	return true
+	places = c.through(bodies)
+	if last := places[len(places)-1]; last.sum == stored {
+		*c = last
+		return places, true
+	}
+	return nil, false
+}
+
+// through gives the places of events that follow.
+func (c chain) through(bodies [][]byte) []chain {
+	places := make([]chain, len(bodies))
+	for i, body := range bodies {
+		c = chain{c.seq + 1, c.sum.Next(body)}
+		places[i] = c
+	}
+	return places
 }
 
 // checksum reads a stored checksum. A flipped bit can make any value of any other.
@@ -76,35 +90,77 @@ func readProven(c *conn, key events.ThreadKey, at *chain, limit int) ([]events.E
 	return page, err
 }
 
-// readChain reads as long as all checksums match. It says LIMIT ? + 0, as every query
-// here: SQLite looks into a plain LIMIT ? when it plans, and so would plan again each time
-// it is bound, which takes longer than to read a few events.
-func readChain(c *conn, head threadHead, key events.ThreadKey, at *chain, limit int) (page []events.Encoded, err error) {
-	start, size := int64(at.seq), 0
-	if start == 0 {
-		at.sum = events.FirstChecksum(key)
+// rowsFrom gives the rows of a thread from the last that ends at or before a place; of that
+// one the body is not read. It says LIMIT ? + 0, as every query here: SQLite looks into a
+// plain LIMIT ? when it plans, and so would plan again each time it is bound, which takes
+// longer than to read a few events.
+const rowsFrom = `SELECT seq, sum, CASE WHEN seq > ?2 THEN body END, part FROM blocks
+	WHERE thread_no = ?1 AND seq >= coalesce((SELECT max(seq) FROM blocks WHERE thread_no = ?1 AND seq <= ?2), 0)
+	ORDER BY seq LIMIT ?3 + 0`
+
+// pageOf collects the events behind a place until it is full.
+type pageOf struct {
+	at    *chain
+	limit int
+	size  int
+	page  []events.Encoded
+}
+
+func (p *pageOf) full() bool { return len(p.page) >= p.limit || p.size >= pageBytes }
+
+// take adds those of some events, which are at these places, that the page is to have.
+func (p *pageOf) take(places []chain, bodies [][]byte) {
+	for i, place := range places {
+		if place.seq <= p.at.seq || p.full() {
+			continue
+		}
+		*p.at = place
+		p.page = append(p.page, events.Encoded{Seq: place.seq, Body: bodies[i]})
+		p.size += len(bodies[i])
 	}
-	err = c.query(`SELECT seq, sum, CASE WHEN seq > ?2 THEN body END FROM facts
-		WHERE thread_no = ?1 AND seq >= ?2 ORDER BY seq LIMIT ?3 + 0`,
-		[]any{head.no, start, int64(limit) + min(start, 1)},
-		func(row []driver.Value) (bool, error) {
-			if start > 0 && row[0] == start {
-				var ok bool
-				at.sum, ok = checksum(row[1])
-				return ok, nil
-			}
-			if !at.follow(row[0], row[1], row[2]) || at.seq == head.last.seq && at.sum != head.last.sum {
+}
+
+// readChain reads as long as all checksums match.
+func readChain(c *conn, head threadHead, key events.ThreadKey, at *chain, limit int) ([]events.Encoded, error) {
+	start, walk := int64(at.seq), chain{sum: events.FirstChecksum(key)}
+	if start == 0 {
+		*at = walk
+	}
+	p := &pageOf{at: at, limit: limit}
+	err := c.query(rowsFrom, []any{head.no, start, int64(limit) + min(start, 1)}, func(row []driver.Value) (bool, error) {
+		if seq, _ := row[0].(int64); seq <= start {
+			var ok bool
+			walk.seq = events.Seq(seq)
+			if walk.sum, ok = checksum(row[1]); !ok {
 				return false, errUnproven
 			}
-			body := row[2].([]byte)
-			page = append(page, events.Encoded{Seq: at.seq, Body: body})
-			size += len(body)
-			return size < pageBytes, nil
-		})
-	if err == nil && size < pageBytes && len(page) < limit && at.seq < head.last.seq {
+			return true, nil
+		}
+		bodies, err := c.unpack(row[2], row[3])
+		if err != nil {
+			return false, err
+		}
+		places, ok := walk.follow(row[0], row[1], bodies)
+		if !ok || !head.agrees(places) {
+			return false, errUnproven
+		}
+		p.take(places, bodies)
+		return !p.full(), nil
+	})
+	if err == nil && !p.full() && at.seq < head.last.seq {
 		err = errUnproven // the tail is missing
 	}
-	return page, err
+	return p.page, err
+}
+
+// agrees reports whether the end that is noted for the thread is as it is found.
+func (h *threadHead) agrees(places []chain) bool {
+	for _, place := range places {
+		if place.seq == h.last.seq {
+			return place.sum == h.last.sum
+		}
+	}
+	return true
 }
 
 // readExamined is readProven for a thread in which something does not match.
@@ -117,23 +173,35 @@ func readExamined(c *conn, key events.ThreadKey, at *chain, limit int) (page []e
 	if err != nil {
 		return nil, err
 	}
-	size, through := 0, at.seq+events.Seq(limit)
+	through := at.seq + events.Seq(limit)
+	mended := map[events.Seq]events.Checksum{}
 	for _, f := range found {
-		if f.lost && f.through > at.seq && f.seq <= through {
+		if !f.lost {
+			mended[f.through] = f.sum
+		} else if f.through > at.seq && f.seq <= through {
 			return nil, &events.DamagedError{Key: key, Seq: max(f.seq, at.seq+1), Problem: f.problem}
 		}
 	}
-	err = c.query(`SELECT seq, sum, body FROM facts
-		WHERE thread_no = (SELECT thread_no FROM threads WHERE tenant = ? AND thread = ?) AND seq > ?
-		ORDER BY seq LIMIT ? + 0`,
-		[]any{string(key.Tenant), string(key.Thread), int64(at.seq), int64(limit)},
-		func(row []driver.Value) (bool, error) {
-			body := row[2].([]byte)
-			at.seq++
-			at.sum, _ = checksum(row[1])
-			page = append(page, events.Encoded{Seq: at.seq, Body: body})
-			size += len(body)
-			return size < pageBytes, nil
-		})
-	return page, err
+	head, err := findHead(c, key)
+	if err != nil || head.no == 0 {
+		return nil, err
+	}
+	walk, p := chain{sum: events.FirstChecksum(key)}, &pageOf{at: at, limit: limit}
+	err = c.query(rowsFrom, []any{head.no, int64(at.seq), int64(limit) + 1}, func(row []driver.Value) (bool, error) {
+		seq, _ := row[0].(int64)
+		bodies, err := c.unpack(row[2], row[3])
+		if err != nil {
+			return false, err
+		}
+		walk.seq = events.Seq(seq) - events.Seq(len(bodies))
+		p.take(walk.through(bodies), bodies)
+		// What is behind a row is chained to what it should say, if that is known.
+		sum, known := mended[events.Seq(seq)]
+		if !known {
+			sum, _ = checksum(row[1])
+		}
+		walk = chain{events.Seq(seq), sum}
+		return !p.full(), nil
+	})
+	return p.page, err
 }

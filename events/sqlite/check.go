@@ -108,8 +108,8 @@ func (k *check) thread(c *conn, no int64) (err error) {
 		return err
 	}
 	k.report.Threads++
-	count, err := c.number(`SELECT count(*) FROM facts WHERE thread_no = ?`, no)
-	k.report.Events += int(count)
+	last, err := c.number(`SELECT max(seq) FROM blocks WHERE thread_no = ?`, no)
+	k.report.Events += int(last)
 	if err != nil {
 		return err
 	}
@@ -230,14 +230,14 @@ func (k *check) strays(c *conn) error {
 		k.found(Damage{Tenant: key.Tenant, Thread: key.Thread, Problem: "the name of the thread is damaged", Lost: true})
 	}
 	for _, table := range []struct{ name, problem string }{
-		{"facts", "events of no thread"}, {"runs", "rows of runs of no thread"}, {"batches", "rows of batches of no thread"},
+		{"blocks", "events of no thread"}, {"runs", "rows of runs of no thread"}, {"batches", "rows of batches of no thread"},
 	} {
 		n, err := c.number(`SELECT count(*) FROM ` + table.name + ` WHERE thread_no <> 0 AND thread_no NOT IN (SELECT thread_no FROM threads)`)
 		if err := k.orFound(err); err != nil {
 			return err
 		}
 		if n > 0 {
-			k.found(Damage{Problem: table.problem, Lost: table.name == "facts"})
+			k.found(Damage{Problem: table.problem, Lost: table.name == "blocks"})
 		}
 	}
 	return nil

@@ -83,7 +83,7 @@ func claimants(c *conn) (tokens []string, err error) {
 func takeBack(c *conn, tokens []string) error {
 	for _, token := range tokens {
 		err := c.exec(`UPDATE threads SET owner = '', owner_file = '', (last_seq, last_sum) =
-			(SELECT seq, sum FROM facts e WHERE e.thread_no = threads.thread_no AND e.seq >= threads.last_seq
+			(SELECT seq, sum FROM blocks e WHERE e.thread_no = threads.thread_no AND e.seq >= threads.last_seq
 				UNION ALL SELECT threads.last_seq, threads.last_sum ORDER BY seq DESC LIMIT 1)
 			WHERE owner_file <> '' AND owner_file = ?`, token)
 		if err != nil {

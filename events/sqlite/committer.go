@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"crypto/sha256"
 	"database/sql/driver"
 	"errors"
 	"fmt"
@@ -62,6 +63,8 @@ type committer struct {
 	// generation does: while no other process has committed.
 	threads    map[events.ThreadKey]*threadState
 	generation int64
+	// parts caches the numbers of parts, as long.
+	parts map[[sha256.Size]byte]int64
 	// dataVersion is the file's, as of the last look: it changes when others commit.
 	dataVersion int64
 	// pos is the place of the last event as of that look, or of this process's last commit.
@@ -247,6 +250,7 @@ func (c *committer) transact(group []*request) (contended bool, err error) {
 	if err != nil {
 		// The cache has changes in it that the file has not.
 		clear(c.threads)
+		clear(c.parts)
 		return contended, storeError("commit to", c.path, err)
 	}
 	tx.forget()
@@ -286,6 +290,7 @@ func (c *committer) noticeOthers() error {
 		return err
 	}
 	c.generation++
+	clear(c.parts)
 	if err := c.wakeForOthers(); err != nil {
 		return err // looked for again
 	}
@@ -295,7 +300,7 @@ func (c *committer) noticeOthers() error {
 
 // wakeForOthers looks once, for everybody who waits, which threads have grown.
 func (c *committer) wakeForOthers() error {
-	last, err := c.conn.number(`SELECT max(pos) FROM facts`)
+	last, err := c.conn.number(`SELECT max(pos) FROM blocks`)
 	if err != nil {
 		return err
 	}
@@ -321,7 +326,7 @@ func (c *committer) wakeForOthers() error {
 // grownSince gives the threads with events behind a position. removed says that a thread
 // was taken away, which leaves a row of no thread.
 func grownSince(c *conn, pos int64) (grown []growth, removed bool, err error) {
-	err = c.query(`SELECT DISTINCT t.tenant, t.thread FROM facts e LEFT JOIN threads t ON t.thread_no = e.thread_no WHERE e.pos > ?`,
+	err = c.query(`SELECT DISTINCT t.tenant, t.thread FROM blocks e LEFT JOIN threads t ON t.thread_no = e.thread_no WHERE e.pos > ?`,
 		[]any{pos}, func(row []driver.Value) (bool, error) {
 			tenant, known := row[0].(string)
 			thread, _ := row[1].(string)

@@ -13,16 +13,19 @@ import (
 	"github.com/convene-run/convene/events/sqlite"
 )
 
-// steps appends a run of ten events to a thread of that name.
+// steps appends a run of ten events to a thread of that name, each by itself.
 func steps(t *testing.T, log events.Log, thread events.ThreadID) {
 	t.Helper()
 	epoch, err := log.Claim(t.Context(), key(thread), "tester", false)
 	require.NoError(t, err)
 	envs := []events.Envelope{{Run: events.RunID("run-" + thread), Data: events.WorkflowStarted{Message: "request of " + string(thread)}}}
-	for n := range 9 {
+	for n := range 8 {
 		envs = append(envs, events.Envelope{Run: envs[0].Run, Data: events.Warning{Code: "step", Message: fmt.Sprint(n)}})
 	}
-	require.NoError(t, log.Append(t.Context(), key(thread), epoch, 0, envs))
+	envs = append(envs, events.Envelope{Run: envs[0].Run, Data: events.RunSuspended{Reason: "step"}})
+	for n := range envs {
+		require.NoError(t, log.Append(t.Context(), key(thread), epoch, events.Seq(n), envs[n:n+1]))
+	}
 	require.NoError(t, log.Release(t.Context(), key(thread), epoch))
 }
 
@@ -47,15 +50,15 @@ func TestDamageIsNamed(t *testing.T) {
 		// lost are the first and the last event that cannot be read.
 		lost [2]events.Seq
 	}{
-		"content":               {"UPDATE facts SET body = CAST(replace(body, 'step', 'stop') AS BLOB) WHERE seq = 5 AND", [2]events.Seq{5, 5}},
-		"checksum":              {"UPDATE facts SET sum = zeroblob(16) WHERE seq = 5 AND", [2]events.Seq{}},
-		"last checksum":         {"UPDATE facts SET sum = zeroblob(16) WHERE seq = 10 AND", [2]events.Seq{}},
-		"last content":          {"UPDATE facts SET body = x'00' WHERE seq = 10 AND", [2]events.Seq{10, 10}},
-		"content, two in a row": {"UPDATE facts SET body = CAST(replace(body, 'step', 'stop') AS BLOB) WHERE seq IN (5, 6) AND", [2]events.Seq{5, 6}},
-		"missing":               {"DELETE FROM facts WHERE seq = 5 AND", [2]events.Seq{5, 6}}, // nothing proves what follows
-		"missing tail":          {"DELETE FROM facts WHERE seq > 7 AND", [2]events.Seq{8, 10}},
-		"all missing":           {"DELETE FROM facts WHERE", [2]events.Seq{1, 10}},
-		"of another thread": {`UPDATE facts SET (sum, body) = (SELECT sum, body FROM facts other WHERE seq = 5 AND` + of("b") +
+		"content":               {"UPDATE blocks SET body = CAST(replace(body, 'st', 'at') AS BLOB) WHERE seq = 5 AND", [2]events.Seq{5, 5}},
+		"checksum":              {"UPDATE blocks SET sum = zeroblob(16) WHERE seq = 5 AND", [2]events.Seq{}},
+		"last checksum":         {"UPDATE blocks SET sum = zeroblob(16) WHERE seq = 10 AND", [2]events.Seq{}},
+		"last content":          {"UPDATE blocks SET body = x'00' WHERE seq = 10 AND", [2]events.Seq{10, 10}},
+		"content, two in a row": {"UPDATE blocks SET body = CAST(replace(body, 'st', 'at') AS BLOB) WHERE seq IN (5, 6) AND", [2]events.Seq{5, 6}},
+		"missing":               {"DELETE FROM blocks WHERE seq = 5 AND", [2]events.Seq{5, 6}}, // nothing proves what follows
+		"missing tail":          {"DELETE FROM blocks WHERE seq > 7 AND", [2]events.Seq{8, 10}},
+		"all missing":           {"DELETE FROM blocks WHERE", [2]events.Seq{1, 10}},
+		"of another thread": {`UPDATE blocks SET (sum, body) = (SELECT sum, body FROM blocks other WHERE seq = 5 AND` + of("b") +
 			`) WHERE seq = 5 AND`, [2]events.Seq{5, 6}}, // its checksum is lost too
 		"head": {"UPDATE threads SET last_sum = zeroblob(16) WHERE", [2]events.Seq{}},
 	} {
@@ -105,7 +108,7 @@ func TestDamagedEndTakesNothing(t *testing.T) {
 	log := open(t, path)
 	defer func() { require.NoError(t, log.Close()) }()
 	steps(t, log, "a")
-	execute(t, path, "UPDATE facts SET body = x'00' WHERE seq = 10 AND"+of("a"))
+	execute(t, path, "UPDATE blocks SET body = x'00' WHERE seq = 10 AND"+of("a"))
 	_, err := log.Claim(t.Context(), key("a"), "tester", false)
 	requireDamaged(t, err, "a", 10)
 	_, err = log.Post(t.Context(), key("a"), events.Envelope{Run: "run-a", Data: events.UserMessage{}})
@@ -120,8 +123,8 @@ func TestTailNamesDamage(t *testing.T) {
 	defer func() { require.NoError(t, log.Close()) }()
 	steps(t, log, "a")
 	steps(t, log, "b")
-	execute(t, path, "UPDATE facts SET body = x'00' WHERE seq = 4 AND"+of("a"))
-	execute(t, path, "UPDATE facts SET sum = x'00' WHERE seq = 4 AND"+of("b"))
+	execute(t, path, "UPDATE blocks SET body = x'00' WHERE seq = 4 AND"+of("a"))
+	execute(t, path, "UPDATE blocks SET sum = x'00' WHERE seq = 4 AND"+of("b"))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var seqs []events.Seq
@@ -190,7 +193,7 @@ func sums(t *testing.T, path string) (all string) {
 	db, err := sql.Open("sqlite", path)
 	require.NoError(t, err)
 	for _, query := range []string{
-		"SELECT group_concat(thread_no || '/' || seq || '/' || hex(sum), ' ') FROM (SELECT * FROM facts ORDER BY thread_no, seq)",
+		"SELECT group_concat(thread_no || '/' || seq || '/' || hex(sum), ' ') FROM (SELECT * FROM blocks ORDER BY thread_no, seq)",
 		"SELECT group_concat(last_seq || '/' || hex(last_sum) || '/' || hex(name_sum), ' ') FROM (SELECT * FROM threads ORDER BY thread_no)",
 		"SELECT group_concat(hex(sum), ' ') FROM (SELECT * FROM runs ORDER BY run_no)",
 		"SELECT group_concat(hex(sum), ' ') FROM (SELECT * FROM batches ORDER BY thread_no)",
@@ -218,7 +221,7 @@ func TestOlderStoreGetsChecksums(t *testing.T) {
 	require.NoError(t, open(t, path).Close())
 	require.Equal(t, want, sums(t, path))
 	for _, statement := range []string{
-		"UPDATE facts SET sum = NULL WHERE pos > 777", "UPDATE threads SET last_sum = NULL, last_seq = 0",
+		"UPDATE blocks SET sum = NULL WHERE pos > 777", "UPDATE threads SET last_sum = NULL, last_seq = 0",
 		"UPDATE runs SET sum = NULL WHERE run_no > 20", "UPDATE batches SET sum = NULL",
 	} {
 		execute(t, path, statement)

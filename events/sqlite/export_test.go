@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"time"
 
@@ -72,3 +73,48 @@ func (l *Log) IsWAL() (is int64) {
 func (l *Log) Watch(key events.ThreadKey) (grown <-chan struct{}, stop func()) {
 	return l.hub.watch(key, nil)
 }
+
+// UnpackAll makes of every block rows of one event, as builds of before wrote them.
+func UnpackAll(path string) error {
+	c, err := openConn(path)
+	if err != nil {
+		return err
+	}
+	type old struct {
+		pos, thread, seq int64
+		sum              []byte
+		bodies           [][]byte
+	}
+	var rows []old
+	err = c.query(`SELECT pos, thread_no, seq, sum, body, part FROM blocks WHERE thread_no > 0`, nil, func(row []driver.Value) (bool, error) {
+		bodies, err := c.unpack(row[4], row[5])
+		rows = append(rows, old{row[0].(int64), row[1].(int64), row[2].(int64), row[3].([]byte), bodies})
+		return true, err
+	})
+	for _, r := range rows {
+		key, keyErr := threadKey(c, r.thread)
+		err = errors.Join(err, keyErr)
+		at := chain{sum: events.FirstChecksum(key)}
+		if before := (&tailed{seq: r.seq, bodies: r.bodies}).before(); before > 0 {
+			at.seq = before
+			_, sumErr := readSum(c, r.thread, &at)
+			err = errors.Join(err, sumErr)
+		}
+		for i, place := range at.through(r.bodies) {
+			err = errors.Join(err, c.exec(`INSERT OR REPLACE INTO blocks (pos, thread_no, seq, sum, body) VALUES (?, ?, ?, ?, ?)`,
+				r.pos-int64(len(r.bodies)-1-i), r.thread, int64(place.seq), place.sum[:], r.bodies[i]))
+		}
+	}
+	return errors.Join(err, c.close())
+}
+
+// Pack and Unpack are the codec of blocks.
+func Pack(bodies [][]byte, shared []byte) (block []byte, cut bool) { return pack(bodies, shared) }
+
+// Unpack gives the events of a block, less shared.
+func Unpack(block, shared []byte) ([][]byte, error) {
+	return unpack(block, func() ([]byte, error) { return shared, nil })
+}
+
+// Dictionary1 is what blocks of the first form depend on.
+func Dictionary1() []byte { return dictionaryText }

@@ -53,7 +53,7 @@ var filled = []struct {
 	name, key, column string
 	fill              func(*filling, *conn) (more bool, err error)
 }{
-	{"facts", "pos", "sum", (*filling).events},
+	{"blocks", "pos", "sum", (*filling).events},
 	{"threads", "thread_no", "last_sum", (*filling).threads},
 	{"runs", "run_no", "sum", (*filling).runs},
 	{"batches", "thread_no", "sum", (*filling).batches},
@@ -88,7 +88,7 @@ func (f *filling) events(c *conn) (more bool, err error) {
 	}
 	var page []row
 	size := 0
-	err = c.query(`SELECT pos, thread_no, seq, body FROM facts WHERE pos > ? ORDER BY pos LIMIT ? + 0`,
+	err = c.query(`SELECT pos, thread_no, seq, body FROM blocks WHERE pos > ? ORDER BY pos LIMIT ? + 0`,
 		[]any{f.after, int64(fillPage)}, func(values []driver.Value) (bool, error) {
 			r := row{pos: values[0].(int64)}
 			r.thread, _ = values[1].(int64)
@@ -111,7 +111,7 @@ func (f *filling) events(c *conn) (more bool, err error) {
 		}
 		end = chain{r.seq, end.sum.Next(r.body)}
 		f.ends[r.thread], f.after = end, r.pos
-		err = c.exec(`UPDATE facts SET sum = ? WHERE pos = ?`, end.sum[:], r.pos)
+		err = c.exec(`UPDATE blocks SET sum = ? WHERE pos = ?`, end.sum[:], r.pos)
 	}
 	return len(page) > 0, err
 }
@@ -124,7 +124,7 @@ func (f *filling) endOf(c *conn, thread int64, before events.Seq) (end chain, er
 		return end, err
 	}
 	end.sum = events.FirstChecksum(key)
-	err = c.query(`SELECT seq, sum FROM facts WHERE thread_no = ? AND seq < ? ORDER BY seq DESC LIMIT 1`,
+	err = c.query(`SELECT seq, sum FROM blocks WHERE thread_no = ? AND seq < ? ORDER BY seq DESC LIMIT 1`,
 		[]any{thread, int64(before)}, func(row []driver.Value) (bool, error) {
 			end.seq = events.Seq(row[0].(int64))
 			end.sum, _ = checksum(row[1])

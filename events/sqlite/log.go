@@ -181,13 +181,12 @@ func (l *Log) Append(
 	if err != nil {
 		return err
 	}
-	var bodies [][]byte
-	var sums []events.Checksum
+	var blocks []block
 	if known {
 		if err := events.Stamp(envs, key, after, last.time, time.Now()); err != nil {
 			return err
 		}
-		if bodies, sums, err = encode(envs, last.sum); err != nil {
+		if blocks, err = encode(envs, last.chain); err != nil {
 			return err
 		}
 	}
@@ -203,32 +202,29 @@ func (l *Log) Append(
 		case len(envs) == 0:
 			return nil, nil
 		}
-		return nil, tx.add(state, envs, bodies, sums)
+		return nil, tx.add(state, envs, blocks)
 	}})
 	if err == nil && len(envs) > 0 {
-		tip := len(envs) - 1
-		l.setEnd(key, end{chain{envs[tip].Seq, sums[tip]}, envs[tip].Time})
+		l.setEnd(key, end{blocks[len(blocks)-1].last, envs[len(envs)-1].Time})
 	}
 	return err
 }
 
-// encode gives the wire form of events with their checksums, last being the one that
-// they are chained to.
-func encode(envs []events.Envelope, last events.Checksum) (bodies [][]byte, sums []events.Checksum, err error) {
-	bodies, sums = make([][]byte, len(envs)), make([]events.Checksum, len(envs))
+// encode packs the wire form of events, last being the place that they are chained to.
+func encode(envs []events.Envelope, last chain) ([]block, error) {
+	bodies := make([][]byte, len(envs))
 	for i, env := range envs {
 		body, err := events.Encode(env)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if len(body) > MaxEventBytes {
-			return nil, nil, fmt.Errorf("append event type=%s thread=%s: %d bytes are more than the %d of an event at most",
+			return nil, fmt.Errorf("append event type=%s thread=%s: %d bytes are more than the %d of an event at most",
 				env.Data.Kind(), env.Thread, len(body), MaxEventBytes)
 		}
-		last = last.Next(body)
-		bodies[i], sums[i] = body, last
+		bodies[i] = body
 	}
-	return bodies, sums, nil
+	return blocksOf(last, envs, bodies), nil
 }
 
 // endAt gives the thread's end if it were at seq; known is false where the thread has no
@@ -293,12 +289,12 @@ func (l *Log) Post(ctx context.Context, key events.ThreadKey, env events.Envelop
 		if err := events.Stamp(envs, key, state.last.seq, state.lastTime, time.Now()); err != nil {
 			return err, nil
 		}
-		bodies, sums, err := encode(envs, state.last.sum)
+		blocks, err := encode(envs, state.last)
 		if err != nil {
 			return err, nil
 		}
 		seq = envs[0].Seq
-		return nil, tx.post(state, envs, bodies, sums)
+		return nil, tx.post(state, envs, blocks)
 	})
 	if err != nil {
 		return 0, err
@@ -307,8 +303,8 @@ func (l *Log) Post(ctx context.Context, key events.ThreadKey, env events.Envelop
 }
 
 // post adds events to a thread, which nobody may hold and so nobody release.
-func (tx *transaction) post(state *threadState, envs []events.Envelope, bodies [][]byte, sums []events.Checksum) error {
-	err := tx.add(state, envs, bodies, sums)
+func (tx *transaction) post(state *threadState, envs []events.Envelope, blocks []block) error {
+	err := tx.add(state, envs, blocks)
 	if err != nil || state.owner != "" {
 		return err
 	}

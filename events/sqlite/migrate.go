@@ -21,7 +21,7 @@ var migrations embed.FS
 const applicationID = 1668183662
 
 // newestSchema is the number of the last migration of this build.
-const newestSchema = 6
+const newestSchema = 7
 
 // settledSchema is the first under which no file of an owner is removed that claims still
 // carry.

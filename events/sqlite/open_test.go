@@ -3,6 +3,7 @@ package sqlite_test
 import (
 	"context"
 	"database/sql"
+	"encoding/hex"
 	"os"
 	"path/filepath"
 	"strings"
@@ -129,7 +130,7 @@ func TestDiskFull(t *testing.T) {
 	epoch, err := log.Claim(t.Context(), key("t"), "tester", false)
 	require.NoError(t, err)
 	log.LimitPages(20)
-	big := []events.Envelope{{Run: "r", Data: events.Warning{Message: strings.Repeat("x", 300_000)}}}
+	big := []events.Envelope{{Run: "r", Data: events.Warning{Message: hex.EncodeToString(random(300_000))}}}
 	err = log.Append(t.Context(), key("t"), epoch, 0, big)
 	require.ErrorIs(t, err, sqlite.ErrFull)
 	require.ErrorContains(t, err, path)

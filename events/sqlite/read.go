@@ -177,7 +177,7 @@ func (l *Log) has(ctx context.Context, key events.ThreadKey, after events.Seq, k
 }
 
 func lastSeq(c *conn, key events.ThreadKey) (events.Seq, error) {
-	last, err := c.number(`SELECT max(seq) FROM facts
+	last, err := c.number(`SELECT max(seq) FROM blocks
 		WHERE thread_no = (SELECT thread_no FROM threads WHERE tenant = ? AND thread = ?)`,
 		string(key.Tenant), string(key.Thread))
 	return events.Seq(last), err

@@ -24,7 +24,7 @@ func (l *Log) remove(ctx context.Context, key events.ThreadKey, unfinished bool)
 	var artifacts []int64
 	err := l.submit(ctx, func(tx *transaction) (refusal, failure error) {
 		// What the neighbours in this commit have for the thread is in the file then.
-		if err := tx.insertEvents(); err != nil {
+		if err := tx.insertBlocks(); err != nil {
 			return nil, err
 		}
 		state, err := tx.thread(key)
@@ -60,7 +60,7 @@ func (l *Log) remove(ctx context.Context, key events.ThreadKey, unfinished bool)
 
 // removable refuses what [events.Writer.Remove] refuses, and Erase where unfinished is set.
 func (tx *transaction) removable(state *threadState, unfinished bool) (refusal, failure error) {
-	count, err := tx.conn.number(`SELECT count(*) FROM facts WHERE thread_no = ?`, state.no)
+	count, err := tx.conn.number(`SELECT count(*) FROM blocks WHERE thread_no = ?`, state.no)
 	if err != nil {
 		return nil, err
 	}
@@ -119,16 +119,20 @@ func storedProjection(c *conn, key events.ThreadKey, thread int64) (p projection
 	return p, err
 }
 
-// remove deletes all rows of a thread; a trigger those of its artifacts. An empty row of no thread behind all events keeps
+// remove deletes all rows of a thread and what it alone shared; a trigger those of its artifacts. An empty row of no thread behind all events keeps
 // their positions from being used again, see the table's comment, and tells other processes
 // that a thread has gone.
 func (tx *transaction) remove(state *threadState) (err error) {
-	tx.pos, err = tx.conn.insert(`INSERT INTO facts (thread_no, seq, sum, body) SELECT 0, max(pos) + 1, x'', x'' FROM facts`)
+	parts, err := tx.partsOf(state.no)
+	if err != nil {
+		return err
+	}
+	tx.pos, err = tx.conn.insert(`INSERT INTO blocks (thread_no, seq, sum, body) SELECT 0, max(pos) + 1, x'', x'' FROM blocks`)
 	if err != nil {
 		return err
 	}
 	for _, statement := range []string{
-		`DELETE FROM facts WHERE thread_no = ?1`,
+		`DELETE FROM blocks WHERE thread_no = ?1`,
 		`DELETE FROM runs WHERE thread_no = ?1`,
 		`DELETE FROM batches WHERE thread_no = ?1`,
 		`DELETE FROM threads WHERE thread_no = ?1`,
@@ -137,7 +141,10 @@ func (tx *transaction) remove(state *threadState) (err error) {
 			return err
 		}
 	}
-	if err := tx.conn.exec(`DELETE FROM facts WHERE thread_no = 0 AND pos < (SELECT max(pos) FROM facts)`); err != nil {
+	if err := tx.conn.exec(`DELETE FROM blocks WHERE thread_no = 0 AND pos < (SELECT max(pos) FROM blocks)`); err != nil {
+		return err
+	}
+	if err := tx.dropParts(parts); err != nil {
 		return err
 	}
 	delete(tx.threads, state.key)

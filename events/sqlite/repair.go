@@ -110,12 +110,14 @@ func repairNames(c *conn) error {
 func repairName(c *conn, thread int64) (err error) {
 	var key events.ThreadKey
 	proven := false
-	err = c.query(`SELECT seq, sum, body FROM facts WHERE thread_no = ? AND seq = 1`, []any{thread}, func(row []driver.Value) (bool, error) {
-		body, _ := row[2].([]byte)
-		env, err := events.Decode(body)
-		if err == nil {
+	err = c.query(`SELECT seq, sum, body, part FROM blocks WHERE thread_no = ? ORDER BY seq LIMIT 1`, []any{thread}, func(row []driver.Value) (bool, error) {
+		bodies, err := c.unpack(row[2], row[3])
+		if err != nil || len(bodies) == 0 {
+			return false, err
+		}
+		if env, err := events.Decode(bodies[0]); err == nil {
 			key = env.Key()
-			proven = (&chain{sum: events.FirstChecksum(key)}).follow(row[0], row[1], row[2])
+			_, proven = (&chain{sum: events.FirstChecksum(key)}).follow(row[0], row[1], bodies)
 		}
 		return false, nil
 	})

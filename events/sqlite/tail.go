@@ -29,9 +29,21 @@ type tail struct {
 
 // position is an event with its place in the order of all.
 type position struct {
+	pos  int64
+	body []byte
+}
+
+// tailed is a row as a tail reads it: pos, seq and sum are those of its last event.
+type tailed struct {
 	pos, thread int64
-	seq         events.Seq
-	body        []byte
+	seq, sum    driver.Value
+	bodies      [][]byte
+}
+
+// before is the seq of the event that the row follows.
+func (r *tailed) before() events.Seq {
+	seq, _ := r.seq.(int64)
+	return events.Seq(seq) - max(events.Seq(len(r.bodies)), 1)
 }
 
 // Tail implements [events.Log].
@@ -64,7 +76,7 @@ func (t *tail) start(ctx context.Context, cursor events.Cursor) (err error) {
 	}
 	var last int64
 	err = t.log.read(ctx, func(c *conn) (err error) {
-		last, err = c.number(`SELECT max(pos) FROM facts`)
+		last, err = c.number(`SELECT max(pos) FROM blocks`)
 		return err
 	})
 	if err == nil && at > last {
@@ -88,18 +100,21 @@ func (t *tail) seek(ctx context.Context) error {
 	for {
 		older, rows, threads := true, 0, map[int64]bool{} // without those that begin here as forks
 		err := t.log.read(ctx, func(c *conn) error {
-			return c.query(`SELECT pos, thread_no, body FROM facts WHERE pos < ? AND thread_no > 0 ORDER BY pos DESC LIMIT ? + 0`,
+			return c.query(`SELECT pos, thread_no, body, part FROM blocks WHERE pos < ? AND thread_no > 0 ORDER BY pos DESC LIMIT ? + 0`,
 				[]any{last, int64(pageEvents)}, func(row []driver.Value) (bool, error) {
 					last, _ = row[0].(int64)
 					thread, _ := row[1].(int64)
-					body, _ := row[2].([]byte)
 					threads[thread] = true
-					if beginsFork(body) { // it comes first in its thread, and last here
-						delete(threads, thread)
-					}
 					rows++
-					older = older && events.EncodedTime(body).Before(from)
-					return true, nil
+					bodies, err := c.unpack(row[2], row[3])
+					last -= max(int64(len(bodies)), 1) - 1
+					for _, body := range bodies {
+						if beginsFork(body) { // it comes first in its thread, and last here
+							delete(threads, thread)
+						}
+						older = older && events.EncodedTime(body).Before(from)
+					}
+					return true, err
 				})
 		})
 		if err != nil || rows == 0 || older && len(threads) > 1 {
@@ -149,34 +164,39 @@ func (t *tail) page(ctx context.Context, yield func(events.TailItem, error) bool
 // read gives the next events, proven. Where one is damaged it is the last of the page,
 // without a body, beside the error.
 func (t *tail) read(ctx context.Context) (page []position, err error) {
-	query, args := `SELECT pos, thread_no, seq, sum, body FROM facts WHERE pos > ? AND thread_no > 0 ORDER BY pos LIMIT ? + 0`,
+	query, args := `SELECT pos, thread_no, seq, sum, body, part FROM blocks WHERE pos > ? AND thread_no > 0 ORDER BY pos LIMIT ? + 0`,
 		[]any{t.at, int64(pageEvents)}
 	if t.filter.Tenant != "" {
-		query = `SELECT e.pos, e.thread_no, e.seq, e.sum, e.body FROM facts e CROSS JOIN threads t ON t.thread_no = e.thread_no
+		query = `SELECT e.pos, e.thread_no, e.seq, e.sum, e.body, e.part FROM blocks e CROSS JOIN threads t ON t.thread_no = e.thread_no
 			WHERE e.pos > ? AND t.tenant = ? ORDER BY e.pos LIMIT ? + 0`
 		args = []any{t.at, string(t.filter.Tenant), int64(pageEvents)}
 	}
 	err = t.log.read(ctx, func(c *conn) error {
-		var sums []driver.Value
+		var rows []tailed
 		size := 0
-		err := c.query(query, args, func(row []driver.Value) (bool, error) {
-			place := position{pos: row[0].(int64)}
-			place.thread, _ = row[1].(int64)
-			seq, _ := row[2].(int64)
-			place.seq = events.Seq(seq)
-			place.body, _ = row[4].([]byte)
-			page, sums = append(page, place), append(sums, row[3])
-			size += len(place.body)
-			return size < pageBytes, nil
+		err := c.query(query, args, func(row []driver.Value) (more bool, err error) {
+			r := tailed{pos: row[0].(int64), seq: row[2], sum: row[3]}
+			r.thread, _ = row[1].(int64)
+			r.bodies, err = c.unpack(row[4], row[5])
+			rows = append(rows, r)
+			for _, body := range r.bodies {
+				size += len(body)
+			}
+			return size < pageBytes, err
 		})
 		if err != nil {
 			return err
 		}
-		for i := range page {
-			if err := t.prove(c, &page[i], sums[i]); err != nil {
-				page[i].body = nil
-				page = page[:i+1]
+		for i := range rows {
+			r := &rows[i]
+			if err := t.prove(c, r); err != nil {
+				page = append(page, position{pos: r.pos})
 				return err
+			}
+			for i, body := range r.bodies {
+				if pos := r.pos - int64(len(r.bodies)-1-i); pos > t.at {
+					page = append(page, position{pos, body})
+				}
 			}
 		}
 		return nil
@@ -184,51 +204,61 @@ func (t *tail) read(ctx context.Context) (page []position, err error) {
 	return page, err
 }
 
-// prove checks the event at a position against the one before it in its thread.
-func (t *tail) prove(c *conn, place *position, sum driver.Value) error {
-	end, known := t.ends[place.thread]
-	if !known || end.seq != place.seq-1 {
+// prove checks a row against the one before it in its thread.
+func (t *tail) prove(c *conn, r *tailed) error {
+	end, known := t.ends[r.thread]
+	if !known || end.seq != r.before() {
 		var err error
-		if end, known, err = placeBefore(c, place); err != nil {
+		if end, known, err = placeBefore(c, r); err != nil {
 			return err
 		}
 	}
-	if !known || !end.follow(int64(place.seq), sum, place.body) {
-		key, err := threadKey(c, place.thread)
-		if err != nil {
+	if known {
+		_, known = end.follow(r.seq, r.sum, r.bodies)
+	}
+	if !known {
+		if err := r.examine(c, &end); err != nil {
 			return err
 		}
-		end.seq = place.seq - 1
-		proven, err := readExamined(c, key, &end, 1)
-		if err != nil {
-			return err
-		}
-		if len(proven) == 0 {
-			return &events.DamagedError{Key: key, Seq: place.seq, Problem: problemMissing}
-		}
-		place.body = proven[0].Body
 	}
 	if len(t.ends) >= maxTailed {
 		clear(t.ends)
 	}
-	t.ends[place.thread] = end
+	t.ends[r.thread] = end
 	return nil
 }
 
-// placeBefore is the place in the thread that the event follows.
-func placeBefore(c *conn, place *position) (end chain, known bool, err error) {
-	if place.seq == 1 {
-		key, err := threadKey(c, place.thread)
+// examine finds out what is wrong with a row: nothing, but with a checksum, if it gives no
+// error.
+func (r *tailed) examine(c *conn, end *chain) error {
+	key, err := threadKey(c, r.thread)
+	if err != nil {
+		return err
+	}
+	end.seq = r.before()
+	proven, err := readExamined(c, key, end, max(len(r.bodies), 1))
+	if err != nil {
+		return err
+	}
+	if len(proven) == 0 || len(proven) != len(r.bodies) {
+		return &events.DamagedError{Key: key, Seq: r.before() + 1, Problem: problemMissing}
+	}
+	return nil
+}
+
+// placeBefore is the place in the thread that the row follows.
+func placeBefore(c *conn, r *tailed) (end chain, known bool, err error) {
+	if end.seq = r.before(); end.seq == 0 {
+		key, err := threadKey(c, r.thread)
 		return chain{sum: events.FirstChecksum(key)}, true, err
 	}
-	end.seq = place.seq - 1
-	known, err = readSum(c, place.thread, &end)
+	known, err = readSum(c, r.thread, &end)
 	return end, known, err
 }
 
 // readSum completes a place in a thread with its checksum.
 func readSum(c *conn, thread int64, at *chain) (known bool, err error) {
-	err = c.query(`SELECT sum FROM facts WHERE thread_no = ? AND seq = ?`, []any{thread, int64(at.seq)},
+	err = c.query(`SELECT sum FROM blocks WHERE thread_no = ? AND seq = ?`, []any{thread, int64(at.seq)},
 		func(row []driver.Value) (bool, error) {
 			at.sum, known = checksum(row[0])
 			return false, nil

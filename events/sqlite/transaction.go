@@ -14,7 +14,7 @@ import (
 type transaction struct {
 	*committer
 	changed bool
-	// rows are the events to insert, four arguments each.
+	// rows are the blocks to insert, six arguments each.
 	rows []any
 	// loaded are the threads read for this transaction, runs and batches the summaries
 	// changed.
@@ -22,7 +22,7 @@ type transaction struct {
 	runs    []*runState
 	batches []*batchState
 	grown   []growth
-	// pos is the place of the last event inserted, 0 if none was.
+	// pos is the place of the last event added, 0 if none was.
 	pos int64
 }
 
@@ -55,7 +55,7 @@ func (tx *transaction) fill(group []*request) error {
 			return err
 		}
 	}
-	if err := tx.insertEvents(); err != nil {
+	if err := tx.insertBlocks(); err != nil {
 		return err
 	}
 	for _, run := range tx.runs {
@@ -126,7 +126,7 @@ func (tx *transaction) loadRow(key events.ThreadKey) (state *threadState, err er
 // or that a newer build wrote.
 func (tx *transaction) loadLast(state *threadState) error {
 	state.last.sum = events.FirstChecksum(state.key)
-	seq, err := tx.conn.number(`SELECT max(seq) FROM facts WHERE thread_no = ?`, state.no)
+	seq, err := tx.conn.number(`SELECT max(seq) FROM blocks WHERE thread_no = ?`, state.no)
 	if err != nil || seq == 0 {
 		return err
 	}
@@ -146,20 +146,24 @@ func (tx *transaction) loadLast(state *threadState) error {
 	return nil
 }
 
-// add puts events behind the last of the thread. They are stamped, encoded and chained.
-func (tx *transaction) add(state *threadState, envs []events.Envelope, bodies [][]byte, sums []events.Checksum) error {
+// add puts events behind the last of the thread. They are stamped, chained and packed.
+func (tx *transaction) add(state *threadState, envs []events.Envelope, blocks []block) error {
 	for _, env := range envs {
 		// A damaged thread refuses before anything has changed.
 		if _, err := tx.runOf(state, env); err != nil {
 			return err
 		}
 	}
-	for i, env := range envs {
-		tx.rows = append(tx.rows, state.no, int64(env.Seq), sums[i][:], bodies[i])
+	for _, b := range blocks {
+		if err := tx.addBlock(state, b); err != nil {
+			return err
+		}
+	}
+	for _, env := range envs {
 		if err := tx.nameArtifacts(state.no, env.Data); err != nil {
 			return err
 		}
-		state.last, state.lastTime = chain{env.Seq, sums[i]}, env.Time
+		state.lastTime = env.Time
 		if err := tx.summarize(state, env); err != nil {
 			return err
 		}
@@ -169,31 +173,48 @@ func (tx *transaction) add(state *threadState, envs []events.Envelope, bodies []
 	return nil
 }
 
-// maxRows is the number of events that one statement inserts. The sizes below it
+// addBlock puts a block behind all others.
+func (tx *transaction) addBlock(state *threadState, b block) (err error) {
+	var part any
+	if b.part != nil {
+		if part, err = tx.keepPart(b.part); err != nil {
+			return err
+		}
+	}
+	if tx.pos == 0 {
+		if tx.pos, err = tx.conn.number(`SELECT max(pos) FROM blocks`); err != nil {
+			return err
+		}
+	}
+	tx.pos += int64(b.events)
+	tx.rows = append(tx.rows, tx.pos, state.no, int64(b.last.seq), b.last.sum[:], b.body, part)
+	state.last = b.last
+	return nil
+}
+
+// maxRows is the number of blocks that one statement inserts. The sizes below it
 // are halves, so that few statements are prepared.
 const maxRows = 32
 
 var insertStatements = func() map[int]string {
 	statements := map[int]string{}
 	for n := maxRows; n > 0; n /= 2 {
-		statements[n] = "INSERT INTO facts (thread_no, seq, sum, body) VALUES " + strings.Repeat("(?, ?, ?, ?), ", n-1) + "(?, ?, ?, ?)"
+		statements[n] = "INSERT INTO blocks (pos, thread_no, seq, sum, body, part) VALUES " + strings.Repeat("(?, ?, ?, ?, ?, ?), ", n-1) + "(?, ?, ?, ?, ?, ?)"
 	}
 	return statements
 }()
 
-const eventArgs = 4
+const blockArgs = 6
 
-func (tx *transaction) insertEvents() error {
+func (tx *transaction) insertBlocks() error {
 	for n := maxRows; len(tx.rows) > 0; {
-		for n*eventArgs > len(tx.rows) {
+		for n*blockArgs > len(tx.rows) {
 			n /= 2
 		}
-		pos, err := tx.conn.insert(insertStatements[n], tx.rows[:n*eventArgs]...)
-		if err != nil {
+		if err := tx.conn.exec(insertStatements[n], tx.rows[:n*blockArgs]...); err != nil {
 			return err
 		}
-		tx.pos = pos
-		tx.rows = tx.rows[n*eventArgs:]
+		tx.rows = tx.rows[n*blockArgs:]
 	}
 	return nil
 }
