@@ -118,7 +118,7 @@ func TestCheckFinds(t *testing.T) {
 	} {
 		path := filepath.Join(t.TempDir(), "convene.db")
 		log := open(t, path)
-		steps(t, log, "a")
+		separateSteps(t, log, "a")
 		steps(t, log, "b")
 		_, found := findings(t, log)
 		require.Empty(t, found)

@@ -50,7 +50,7 @@ func downgrade(t *testing.T, path string, version int) {
 	}
 	for i, statements := range [][]string{
 		{
-			"DROP TRIGGER facts_are_blocks", "DROP VIEW facts", "DROP TABLE parts", "DROP INDEX blocks_by_part",
+			"DROP TRIGGER facts_are_blocks", "DROP VIEW facts", "DROP TABLE parts", "DROP TABLE repacked", "DROP INDEX blocks_by_part",
 			"ALTER TABLE blocks DROP COLUMN part", "ALTER TABLE blocks RENAME TO facts",
 		},
 		{"DROP TRIGGER threads_drop_artifacts", "DROP TABLE artifact_threads", "DROP TABLE artifact_pieces", "DROP TABLE artifacts"},

@@ -13,8 +13,19 @@ import (
 	"github.com/convene-run/convene/events/sqlite"
 )
 
-// steps appends a run of ten events to a thread of that name, each by itself.
+// steps appends a run of ten events at once to a thread of that name.
 func steps(t *testing.T, log events.Log, thread events.ThreadID) {
+	t.Helper()
+	stepsOf(t, log, thread, 10)
+}
+
+// separateSteps is steps with an append, and so a row, for each event.
+func separateSteps(t *testing.T, log events.Log, thread events.ThreadID) {
+	t.Helper()
+	stepsOf(t, log, thread, 1)
+}
+
+func stepsOf(t *testing.T, log events.Log, thread events.ThreadID, atOnce int) {
 	t.Helper()
 	epoch, err := log.Claim(t.Context(), key(thread), "tester", false)
 	require.NoError(t, err)
@@ -23,8 +34,8 @@ func steps(t *testing.T, log events.Log, thread events.ThreadID) {
 		envs = append(envs, events.Envelope{Run: envs[0].Run, Data: events.Warning{Code: "step", Message: fmt.Sprint(n)}})
 	}
 	envs = append(envs, events.Envelope{Run: envs[0].Run, Data: events.RunSuspended{Reason: "step"}})
-	for n := range envs {
-		require.NoError(t, log.Append(t.Context(), key(thread), epoch, events.Seq(n), envs[n:n+1]))
+	for n := 0; n < len(envs); n += atOnce {
+		require.NoError(t, log.Append(t.Context(), key(thread), epoch, events.Seq(n), envs[n:n+atOnce]))
 	}
 	require.NoError(t, log.Release(t.Context(), key(thread), epoch))
 }
@@ -66,8 +77,8 @@ func TestDamageIsNamed(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "convene.db")
 			log := open(t, path)
 			defer func() { require.NoError(t, log.Close()) }()
-			steps(t, log, "a")
-			steps(t, log, "b")
+			separateSteps(t, log, "a")
+			separateSteps(t, log, "b")
 			truth, err := log.ReadEncoded(t.Context(), key("a"), 0, 0)
 			require.NoError(t, err)
 			execute(t, path, check.spoil+of("a"))
@@ -107,13 +118,13 @@ func TestDamagedEndTakesNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "convene.db")
 	log := open(t, path)
 	defer func() { require.NoError(t, log.Close()) }()
-	steps(t, log, "a")
+	separateSteps(t, log, "a")
 	execute(t, path, "UPDATE blocks SET body = x'00' WHERE seq = 10 AND"+of("a"))
 	_, err := log.Claim(t.Context(), key("a"), "tester", false)
 	requireDamaged(t, err, "a", 10)
 	_, err = log.Post(t.Context(), key("a"), events.Envelope{Run: "run-a", Data: events.UserMessage{}})
 	requireDamaged(t, err, "a", 10)
-	steps(t, log, "b")
+	separateSteps(t, log, "b")
 }
 
 // A tail stops at what is damaged, says what that is, and goes on behind it.
@@ -121,8 +132,8 @@ func TestTailNamesDamage(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "convene.db")
 	log := open(t, path)
 	defer func() { require.NoError(t, log.Close()) }()
-	steps(t, log, "a")
-	steps(t, log, "b")
+	separateSteps(t, log, "a")
+	separateSteps(t, log, "b")
 	execute(t, path, "UPDATE blocks SET body = x'00' WHERE seq = 4 AND"+of("a"))
 	execute(t, path, "UPDATE blocks SET sum = x'00' WHERE seq = 4 AND"+of("b"))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -193,7 +204,7 @@ func sums(t *testing.T, path string) (all string) {
 	db, err := sql.Open("sqlite", path)
 	require.NoError(t, err)
 	for _, query := range []string{
-		"SELECT group_concat(thread_no || '/' || seq || '/' || hex(sum), ' ') FROM (SELECT * FROM blocks ORDER BY thread_no, seq)",
+		"SELECT group_concat(thread_no || '/' || seq || '/' || hex(sum), ' ') FROM (SELECT * FROM blocks GROUP BY thread_no HAVING seq = max(seq) ORDER BY thread_no)",
 		"SELECT group_concat(last_seq || '/' || hex(last_sum) || '/' || hex(name_sum), ' ') FROM (SELECT * FROM threads ORDER BY thread_no)",
 		"SELECT group_concat(hex(sum), ' ') FROM (SELECT * FROM runs ORDER BY run_no)",
 		"SELECT group_concat(hex(sum), ' ') FROM (SELECT * FROM batches ORDER BY thread_no)",
@@ -220,8 +231,9 @@ func TestOlderStoreGetsChecksums(t *testing.T) {
 	downgrade(t, path, 3)
 	require.NoError(t, open(t, path).Close())
 	require.Equal(t, want, sums(t, path))
+	downgrade(t, path, 6)
 	for _, statement := range []string{
-		"UPDATE blocks SET sum = NULL WHERE pos > 777", "UPDATE threads SET last_sum = NULL, last_seq = 0",
+		"UPDATE facts SET sum = NULL WHERE pos > 777", "UPDATE threads SET last_sum = NULL, last_seq = 0",
 		"UPDATE runs SET sum = NULL WHERE run_no > 20", "UPDATE batches SET sum = NULL",
 	} {
 		execute(t, path, statement)
@@ -261,4 +273,52 @@ func TestOlderProgramIsRefused(t *testing.T) {
 	var count int
 	require.NoError(t, db.QueryRow("SELECT count(*) FROM events WHERE thread_no = 1").Scan(&count))
 	require.Equal(t, 10, count)
+}
+
+// A damaged row loses what was appended at once, and nothing else; a damaged checksum
+// nothing, and what is appended behind it is proven too.
+func TestDamageOfABlock(t *testing.T) {
+	for spoil, lost := range map[string]bool{
+		"UPDATE blocks SET body = zeroblob(length(body)) WHERE seq = %d AND": true,
+		"UPDATE blocks SET sum = zeroblob(16) WHERE seq = %d AND":            false,
+	} {
+		for _, at := range []events.Seq{4, 6} {
+			path := filepath.Join(t.TempDir(), "convene.db")
+			log := open(t, path)
+			stepsOf(t, log, "a", 2)
+			epoch, err := log.Claim(t.Context(), key("a"), "tester", false)
+			require.NoError(t, err)
+			truth, err := log.ReadEncoded(t.Context(), key("a"), 0, 0)
+			require.NoError(t, err)
+			execute(t, path, fmt.Sprintf(spoil, at)+of("a"))
+			for n := range 10 {
+				one, err := log.ReadEncoded(t.Context(), key("a"), events.Seq(n), 1)
+				if seq := events.Seq(n + 1); lost && (seq == at-1 || seq == at) {
+					requireDamaged(t, err, "a", seq)
+					continue
+				}
+				require.NoError(t, err)
+				require.Equal(t, truth[n:n+1], one)
+			}
+			require.NoError(t, log.Release(t.Context(), key("a"), epoch))
+			require.NoError(t, log.Close())
+		}
+	}
+}
+
+// What is appended behind an event whose checksum is damaged is chained to what that should
+// be.
+func TestAppendBehindADamagedChecksum(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "convene.db")
+	log := open(t, path)
+	defer func() { require.NoError(t, log.Close()) }()
+	steps(t, log, "a")
+	execute(t, path, "UPDATE blocks SET sum = zeroblob(16) WHERE"+of("a"))
+	epoch, err := log.Claim(t.Context(), key("a"), "tester", false)
+	require.NoError(t, err)
+	require.NoError(t, log.Append(t.Context(), key("a"), epoch, 10, []events.Envelope{{Run: "run-a", Data: events.RunResumed{}}}))
+	require.NoError(t, log.Release(t.Context(), key("a"), epoch))
+	envs, err := log.Read(t.Context(), key("a"), 0, 0)
+	require.NoError(t, err)
+	require.Len(t, envs, 11)
 }

@@ -118,3 +118,6 @@ func Unpack(block, shared []byte) ([][]byte, error) {
 
 // Dictionary1 is what blocks of the first form depend on.
 func Dictionary1() []byte { return dictionaryText }
+
+// RepackSome packs the next rows of before.
+func (l *Log) RepackSome() (more bool, err error) { return l.repackSome() }

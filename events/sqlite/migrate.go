@@ -32,17 +32,21 @@ const settledSchema = 3
 const migrateWait = 10 * time.Second
 
 // prepareFile checks an existing file and brings it, or a fresh one, to the
-// newest schema. One process at a time does so. It gives the version that it found.
-func prepareFile(ctx context.Context, path string) (version int64, err error) {
+// newest schema. One process at a time does so. It gives the version that it found; old says
+// that there are rows of before.
+func prepareFile(ctx context.Context, path string) (version int64, old bool, err error) {
 	c, err := openConn(path, fmt.Sprintf("busy_timeout = %d", migrateWait.Milliseconds()))
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	version, err = inspect(c, path)
 	if err == nil {
 		err = bringUp(ctx, c, path, version)
 	}
-	return version, errors.Join(err, c.close())
+	if err == nil {
+		old, err = hasOldRows(c)
+	}
+	return version, old, errors.Join(err, c.close())
 }
 
 // bringUp runs the missing migrations and repairs what can be repaired.

@@ -128,7 +128,7 @@ func openFile(ctx context.Context, path string, known bool) (*Log, error) {
 			return nil, err
 		}
 	}
-	before, err := prepareFile(ctx, path)
+	before, old, err := prepareFile(ctx, path)
 	if err != nil {
 		return nil, err
 	}
@@ -142,6 +142,9 @@ func openFile(ctx context.Context, path string, known bool) (*Log, error) {
 	log, err := start(dsn(path, "mode=rw"), path, owners)
 	if err != nil {
 		return nil, errors.Join(err, owners.close(false))
+	}
+	if old {
+		log.watching.Go(log.repack)
 	}
 	return log, nil
 }

@@ -151,16 +151,23 @@ func blocksOf(at chain, envs []events.Envelope, bodies [][]byte) (blocks []block
 			at = chain{at.seq + 1, at.sum.Next(bodies[first+n])}
 			n++
 		}
-		b := block{last: at, events: n}
-		if shared == nil {
-			b.body, _ = pack(bodies[first:first+n], nil)
-		} else if body, cut := pack(bodies[first:first+n], shared.text); cut {
-			b.body, b.part = body, shared
-		} else {
-			b.body = body
-		}
+		b := packBlock(bodies[first:first+n], shared)
+		b.last, b.events = at, n
 		blocks = append(blocks, b)
 		first += n
 	}
 	return blocks
+}
+
+// packBlock packs events, less a part where that stands in them.
+func packBlock(bodies [][]byte, shared *part) (b block) {
+	if shared == nil {
+		b.body, _ = pack(bodies, nil)
+		return b
+	}
+	body, cut := pack(bodies, shared.text)
+	if b.body = body; cut {
+		b.part = shared
+	}
+	return b
 }

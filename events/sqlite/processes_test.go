@@ -47,6 +47,7 @@ var children = map[string]func(context.Context, string) error{
 	"read":   childRead,
 	"remove": childRemove,
 	"put":    childPut,
+	"repack": childRepack,
 }
 
 // childBatch tells of a batch's progress until it is killed.

@@ -25,3 +25,11 @@ BEGIN
 	SELECT RAISE(ABORT, 'a newer version of convene has brought this store up to date: end this process, then resume with that version');
 END;
 -- +goose StatementEnd
+
+-- How far the rows of before have been packed, and how far there are any; no row where all
+-- are: see repack.
+CREATE TABLE repacked (
+	through_pos INTEGER NOT NULL,
+	until_pos   INTEGER NOT NULL
+) STRICT;
+INSERT INTO repacked SELECT 0, max(pos) FROM blocks HAVING max(pos) > 0;
