@@ -306,19 +306,21 @@ func TestDamageOfABlock(t *testing.T) {
 	}
 }
 
-// What is appended behind an event whose checksum is damaged is chained to what that should
-// be.
+// What is appended behind an event whose checksum is damaged, or that of the one before, is
+// chained to what that should be.
 func TestAppendBehindADamagedChecksum(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "convene.db")
-	log := open(t, path)
-	defer func() { require.NoError(t, log.Close()) }()
-	steps(t, log, "a")
-	execute(t, path, "UPDATE blocks SET sum = zeroblob(16) WHERE"+of("a"))
-	epoch, err := log.Claim(t.Context(), key("a"), "tester", false)
-	require.NoError(t, err)
-	require.NoError(t, log.Append(t.Context(), key("a"), epoch, 10, []events.Envelope{{Run: "run-a", Data: events.RunResumed{}}}))
-	require.NoError(t, log.Release(t.Context(), key("a"), epoch))
-	envs, err := log.Read(t.Context(), key("a"), 0, 0)
-	require.NoError(t, err)
-	require.Len(t, envs, 11)
+	for _, seq := range []int{9, 10} {
+		path := filepath.Join(t.TempDir(), "convene.db")
+		log := open(t, path)
+		separateSteps(t, log, "a")
+		execute(t, path, fmt.Sprintf("UPDATE blocks SET sum = zeroblob(16) WHERE seq = %d AND", seq)+of("a"))
+		epoch, err := log.Claim(t.Context(), key("a"), "tester", false)
+		require.NoError(t, err)
+		require.NoError(t, log.Append(t.Context(), key("a"), epoch, 10, []events.Envelope{{Run: "run-a", Data: events.RunResumed{}}}))
+		require.NoError(t, log.Release(t.Context(), key("a"), epoch))
+		envs, err := log.Read(t.Context(), key("a"), 0, 0)
+		require.NoError(t, err)
+		require.Len(t, envs, 11)
+		require.NoError(t, log.Close())
+	}
 }
