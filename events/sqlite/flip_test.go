@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -20,6 +21,7 @@ import (
 func someRuns(t *testing.T, path string) {
 	t.Helper()
 	log := open(t, path)
+	settings := json.RawMessage(config(t, 3000))
 	words := strings.Repeat("Plan three days in Kyoto for two. ", 30)
 	for n := range 12 {
 		thread := events.ThreadID(fmt.Sprintf("thread-%02d", n))
@@ -28,7 +30,7 @@ func someRuns(t *testing.T, path string) {
 		after := events.Seq(0)
 		for round := range 1 + n/10 {
 			run := events.RunID(fmt.Sprintf("run-%02d-%d", n, round))
-			facts := []events.Event{events.WorkflowStarted{Message: fmt.Sprint("request ", n, words), Team: "trip"}}
+			facts := []events.Event{events.WorkflowStarted{Message: fmt.Sprint("request ", n, words), Team: "trip", Config: settings}}
 			for i := range 8 {
 				facts = append(facts, events.DocumentUpdated{Version: i, Author: "food", Content: fmt.Sprint(i, words[:40*i]), Section: "day", EntryID: 1})
 			}

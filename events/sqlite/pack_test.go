@@ -103,3 +103,20 @@ func TestDictionaryStays(t *testing.T) {
 	require.Equal(t, []string{`{"v":1,"tenant_id":"local","run_id":"r"}`, `{"v":1,"tenant_id":"local","run_id":"s"}`},
 		[]string{string(block[0]), string(block[1])})
 }
+
+// What no one wrote as a block is none, or events.
+func FuzzUnpack(f *testing.F) {
+	bodies := [][]byte{[]byte(`{"v":1,"tenant_id":"local"}`), []byte(`{"v":1,"tenant_id":"local","thread_id":"t"}`)}
+	shared := bodies[1][8:20]
+	block, _ := sqlite.Pack(bodies, nil)
+	f.Add(block)
+	block, _ = sqlite.Pack(bodies, shared)
+	f.Add(block)
+	f.Add(bodies[0])
+	f.Fuzz(func(t *testing.T, block []byte) {
+		again, err := sqlite.Unpack(block, shared)
+		if err == nil {
+			require.NotEmpty(t, again)
+		}
+	})
+}
