@@ -158,8 +158,7 @@ func (tx *transaction) repackRows(rows []oldRow) error {
 		}
 	}
 	b := packBlock(bodies, shared)
-	again, err := unpack(b.body, func() ([]byte, error) { return b.part.text, nil })
-	if err != nil || !slices.EqualFunc(again, bodies, bytes.Equal) {
+	if !b.givesBack(bodies) {
 		return nil
 	}
 	if err := tx.conn.exec(`DELETE FROM blocks WHERE pos >= ? AND pos < ?`, first.pos, last.pos); err != nil {
@@ -172,4 +171,10 @@ func (tx *transaction) repackRows(rows []oldRow) error {
 		}
 	}
 	return tx.conn.exec(`UPDATE blocks SET body = ?, part = ? WHERE pos = ?`, b.body, no, last.pos)
+}
+
+// givesBack reports whether the block is of these events, to the byte.
+func (b *block) givesBack(bodies [][]byte) bool {
+	again, err := unpack(b.body, func() ([]byte, error) { return b.part.text, nil })
+	return err == nil && slices.EqualFunc(again, bodies, bytes.Equal)
 }
