@@ -121,3 +121,8 @@ func Dictionary1() []byte { return dictionaryText }
 
 // RepackSome packs the next rows of before.
 func (l *Log) RepackSome() (more bool, err error) { return l.repackSome() }
+
+// UntilPacked is how often that is called.
+func UntilPacked(closing <-chan struct{}, some func() (more bool, err error)) {
+	untilPacked(closing, some)
+}

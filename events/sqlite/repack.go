@@ -15,8 +15,11 @@ const (
 	// milliseconds.
 	repackRows  = 256
 	repackBytes = 512 << 10
-	// repackPause leaves most of the time to runs: a gigabyte takes some minutes.
+	// repackPause leaves most of the time to runs: a gigabyte takes some minutes. Where
+	// packing fails, on a full disk or while another program keeps the file locked, the next
+	// attempt comes after twice the pause, up to repackRetry.
 	repackPause = 50 * time.Millisecond
+	repackRetry = time.Minute
 	// repackedBlock bounds the text of a block that is made of rows of before: of a run alone
 	// all of them follow on each other.
 	repackedBlock = 64 << 10
@@ -35,18 +38,23 @@ func (r *oldRow) follows(other *oldRow) bool {
 }
 
 // repack packs the rows of before, a few at a time beside the appends of runs, until all are
-// or the log is closed. Several processes may do so at once. What fails is left to whoever
-// opens the store next.
-func (l *Log) repack() {
-	for more := true; more; {
+// or the log is closed: whoever opens the store next goes on. Several processes may do so at
+// once.
+func (l *Log) repack() { untilPacked(l.closing, l.repackSome) }
+
+// untilPacked calls some until that says that there is no more.
+func untilPacked(closing <-chan struct{}, some func() (more bool, err error)) {
+	for pause, more := repackPause, true; more; {
 		select {
-		case <-l.closing:
+		case <-closing:
 			return
-		case <-time.After(repackPause):
+		case <-time.After(pause):
 		}
 		var err error
-		if more, err = l.repackSome(); err != nil {
-			return
+		if more, err = some(); err != nil {
+			pause, more = min(2*pause, repackRetry), true
+		} else {
+			pause = repackPause
 		}
 	}
 }

@@ -5,9 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -113,6 +116,26 @@ func TestOlderStoreIsPacked(t *testing.T) {
 	}
 	require.Zero(t, number(t, path, "SELECT count(*) FROM parts"))
 	require.NoError(t, log.Close())
+}
+
+// What fails while rows are packed is tried again, ever more rarely, until the log is closed.
+func TestPackingGoesOnAfterAFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		outcomes, start := []error{nil, io.ErrShortWrite, io.ErrShortWrite, nil, nil}, time.Now()
+		sqlite.UntilPacked(nil, func() (more bool, err error) {
+			err, outcomes = outcomes[0], outcomes[1:]
+			return err == nil && len(outcomes) > 0, err
+		})
+		require.Empty(t, outcomes)
+		require.Equal(t, (50+50+100+200+50)*time.Millisecond, time.Since(start))
+
+		closing := make(chan struct{})
+		time.AfterFunc(time.Hour, func() { close(closing) })
+		attempts := 0
+		sqlite.UntilPacked(closing, func() (bool, error) { attempts++; return false, io.ErrShortWrite })
+		require.Less(t, attempts, 80)
+		require.Greater(t, attempts, 60)
+	})
 }
 
 // copyOf gives a copy of a store that nobody has open.
