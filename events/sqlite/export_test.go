@@ -122,6 +122,27 @@ func Dictionary1() []byte { return dictionaryText }
 // RepackSome packs the next rows of before.
 func (l *Log) RepackSome() (more bool, err error) { return l.repackSome() }
 
+// Linger is how long a leader waits for others to share its commit, of whom one comes at each
+// of the times, where that many threads are held and the last commit was of shared requests.
+func Linger(held, shared int, took time.Duration, arrivals ...time.Duration) time.Duration {
+	c := &committer{threads: map[events.ThreadKey]*threadState{}, full: make(chan struct{}, 1), shared: shared, took: took, leading: true}
+	for n := range held {
+		c.threads[events.ThreadKey{Thread: events.ThreadID(fmt.Sprint(n))}] = nil
+	}
+	c.waiting = []*request{{}}
+	for _, at := range arrivals {
+		time.AfterFunc(at, func() { _ = c.submit(&request{}) })
+	}
+	start := time.Now()
+	c.linger()
+	waited := time.Since(start)
+	time.Sleep(time.Second) // until all have come
+	for _, req := range c.waiting[1:] {
+		req.signal <- struct{}{}
+	}
+	return waited
+}
+
 // UntilPacked is how often that is called.
 func UntilPacked(closing <-chan struct{}, some func() (more bool, err error)) {
 	untilPacked(closing, some)

@@ -230,6 +230,7 @@ func start(dsn, path string, owners *owners) (log *Log, err error) {
 	log.committer = &committer{
 		path: path, conn: writer, owners: owners, hub: log.hub, lockWait: defaultLockWait,
 		threads: map[events.ThreadKey]*threadState{}, parts: map[[sha256.Size]byte]int64{},
+		full: make(chan struct{}, 1),
 	}
 	log.committer.idle.L = &log.committer.mu
 	log.watching.Go(func() { log.committer.watch(closing) })

@@ -181,12 +181,7 @@ func (tx *transaction) addBlock(state *threadState, b block) (err error) {
 			return err
 		}
 	}
-	if tx.pos == 0 {
-		if tx.pos, err = tx.conn.number(`SELECT max(pos) FROM blocks`); err != nil {
-			return err
-		}
-	}
-	tx.pos += int64(b.events)
+	tx.pos = max(tx.pos, tx.committer.pos) + int64(b.events)
 	tx.rows = append(tx.rows, tx.pos, state.no, int64(b.last.seq), b.last.sum[:], b.body, part)
 	state.last = b.last
 	return nil
