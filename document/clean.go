@@ -2,6 +2,7 @@ package document
 
 import (
 	"fmt"
+	"iter"
 	"strings"
 
 	"github.com/convene-run/convene/events"
@@ -42,39 +43,63 @@ func (d *Document) RenderAttributed() string {
 	return text
 }
 
+// CleanBytes is the length of [Document.RenderClean].
+func (d *Document) CleanBytes() (n int) {
+	for lead, entry := range d.headed() {
+		n += len(lead) + len(entry.Content) + len("\n")
+	}
+	return n
+}
+
 // render writes the headings and texts; before gives what stands above an entry, content
 // what stands there in place of its text, trace the sources of its bytes. Each may be nil.
 func (d *Document) render(before, content func(Entry) string, trace func(events.EntryID) []Segment) (string, []Segment) {
 	var out strings.Builder
 	var segments []Segment
-	section, slot := "", Place{}
-	for _, entry := range d.selected(Place{}) {
-		if out.Len() > 0 {
-			out.WriteByte('\n')
-		}
-		if entry.Section != section {
-			section = entry.Section
-			out.WriteString("## " + d.layout.SectionTitle(section) + "\n\n")
-		}
-		if entry.Place != slot {
-			slot = entry.Place
-			if heading := d.layout.slotHeading(slot); heading != "" {
-				out.WriteString("### " + heading + "\n\n")
-			}
-		}
+	out.Grow(d.CleanBytes())
+	for lead, entry := range d.headed() {
+		out.WriteString(lead)
 		if before != nil {
-			out.WriteString(before(entry))
+			out.WriteString(before(*entry))
 		}
 		if trace != nil {
 			segments = append(segments, shifted(trace(entry.ID), out.Len())...)
 		}
+		text := entry.Content
 		if content != nil {
-			entry.Content = content(entry)
+			text = content(*entry)
 		}
-		out.WriteString(entry.Content)
+		out.WriteString(text)
 		out.WriteByte('\n')
 	}
 	return out.String(), segments
+}
+
+// headed gives the live entries in the order of the document, each with the space and the
+// headings above it.
+func (d *Document) headed() iter.Seq2[string, *Entry] {
+	return func(yield func(string, *Entry) bool) {
+		section, slot := "", Place{}
+		for i, entry := range d.selected(Place{}) {
+			lead := ""
+			if i > 0 {
+				lead = "\n"
+			}
+			if entry.Section != section {
+				section = entry.Section
+				lead += "## " + d.layout.SectionTitle(section) + "\n\n"
+			}
+			if entry.Place != slot {
+				slot = entry.Place
+				if heading := d.layout.slotHeading(slot); heading != "" {
+					lead += "### " + heading + "\n\n"
+				}
+			}
+			if !yield(lead, entry) {
+				return
+			}
+		}
+	}
 }
 
 // inSentence is "a", "a and b", "a, b and c".

@@ -19,7 +19,7 @@ type Document struct {
 	// entries has entry N at index N-1. Every change adds one entry, so it is also
 	// the history: version N wrote entry N.
 	entries []Entry
-	// slots is by [Layout.key]; order has their places in order of first use.
+	// slots is by [Layout.key]; order has their places in the layout's order.
 	slots map[Place]*slot
 	order []Place
 	// spelling is how the document writes a section that the layout does not
@@ -128,11 +128,7 @@ func (d *Document) Entries(p Place) []Entry {
 }
 
 // Places returns the slots that hold live entries, in the layout's order.
-func (d *Document) Places() []Place {
-	places := slices.Clone(d.order)
-	d.layout.Order(places)
-	return places
-}
+func (d *Document) Places() []Place { return slices.Clone(d.order) }
 
 // add takes in the next entry, which is known to fit.
 func (d *Document) add(entry Entry) {
@@ -142,6 +138,7 @@ func (d *Document) add(entry Entry) {
 		s = &slot{place: d.spelled(entry.Place)}
 		d.slots[key] = s
 		d.order = append(d.order, s.place)
+		d.layout.Order(d.order)
 		d.spelling[key.Section] = s.place.Section
 	}
 	entry.Place = s.place

@@ -91,13 +91,15 @@ func (d *Document) RenderTagged(q Query) (text string, shown []Shown) {
 
 // selected are the live entries at the places that fit the filter, in the order
 // of the document.
-func (d *Document) selected(filter Place) []Entry {
+func (d *Document) selected(filter Place) []*Entry {
 	want := d.layout.key(filter)
-	var entries []Entry
-	for _, p := range d.Places() {
+	entries := make([]*Entry, 0, len(d.entries))
+	for _, p := range d.order {
 		key := d.layout.key(p)
 		if (want.Section == "" || want.Section == key.Section) && (want.Slot == "" || want.Slot == key.Slot) {
-			entries = append(entries, d.Entries(p)...)
+			for _, id := range d.slots[key].live {
+				entries = append(entries, &d.entries[id-1])
+			}
 		}
 	}
 	return entries
@@ -112,7 +114,7 @@ func (d *Document) nothing(filter Place) string {
 }
 
 // heading is what stands above the first entry of an answer.
-func (d *Document) heading(entry Entry) string {
+func (d *Document) heading(entry *Entry) string {
 	return fmt.Sprintf("## %s\n[%s] (entry %d)\n", d.layout.Args(entry.Place), entry.Author, entry.ID)
 }
 
@@ -175,7 +177,7 @@ func (d *Document) howToRead(p Place, oneSlot bool) string {
 }
 
 // notShown says how to read the entries that are not in the answer at all.
-func (d *Document) notShown(left []Entry, oneSlot bool) string {
+func (d *Document) notShown(left []*Entry, oneSlot bool) string {
 	if len(left) == 0 {
 		return ""
 	}

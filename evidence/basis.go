@@ -37,21 +37,23 @@ const minFieldChars = 2
 // Of gives what an answer and the document beside it rest on, in the order of the document.
 // A structured answer is JSON.
 func Of(doc *document.Document, answer string, structured bool) []Basis {
-	var parts []part
-	if structured {
-		parts = fields(answer)
-	} else {
-		parts = sentences(answer)
-	}
-	var all []Basis
+	var found []document.Footnote
 	for _, place := range doc.Places() {
 		for _, entry := range doc.Entries(place) {
 			for _, note := range doc.Footnotes(entry.ID) {
 				if note.Found {
-					all = append(all, basisOf(doc, note, parts)...)
+					found = append(found, note)
 				}
 			}
 		}
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	parts := partsOf(answer, structured)
+	var all []Basis
+	for _, note := range found {
+		all = append(all, basisOf(doc, note, parts)...)
 	}
 	return all
 }
@@ -83,6 +85,13 @@ func basisOf(doc *document.Document, note document.Footnote, parts []part) (all 
 
 // part is a sentence of an answer, or a value of one that is JSON.
 type part struct{ field, text, folded string }
+
+func partsOf(answer string, structured bool) []part {
+	if structured {
+		return fields(answer)
+	}
+	return sentences(answer)
+}
 
 // sentenceEnd is behind a sentence or a line.
 var sentenceEnd = regexp.MustCompile(`[.!?]["'”’)]?\s+|[。！？]|\n+`)

@@ -26,7 +26,7 @@ type Model struct {
 	Rates []Rate `json:"rates"`
 }
 
-// Table has the prices of models. It is read-only and safe for concurrent use.
+// Table has the prices of models. It never changes and is safe for concurrent use.
 type Table struct {
 	// AsOf is the day of the public price data that the table was made from, Source
 	// where those are.
@@ -36,7 +36,18 @@ type Table struct {
 	index  map[string]*Model // by every normal name, those with * without it and in prefixes
 	// prefixes are the names that end in *, the longest first.
 	prefixes []string
+
+	mu sync.Mutex // guards found
+	// found are the models that were looked up, nil for those that there are not: at most
+	// maxFound of them.
+	found map[asked]*Model
 }
+
+// asked is a model as its provider names it.
+type asked struct{ provider, model string }
+
+// maxFound is more models than a process asks. The names may come from endpoints.
+const maxFound = 1000
 
 //go:embed table.json
 var builtin []byte
@@ -118,11 +129,27 @@ func (t *Table) Get(name string) *Model { return t.models[name] }
 // Lookup finds a model as its provider names it: with or without the vendor's prefix
 // that routers put before it, and without the date behind it.
 func (t *Table) Lookup(provider, model string) (*Model, bool) {
+	name := asked{provider, model}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	m, known := t.found[name]
+	if !known {
+		if t.found == nil || len(t.found) >= maxFound {
+			t.found = map[asked]*Model{}
+		}
+		m = t.find(provider, model)
+		t.found[name] = m
+	}
+	return m, m != nil
+}
+
+// find is [Table.Lookup] of a model that was not looked up before, nil for none.
+func (t *Table) find(provider, model string) *Model {
 	provider, model = normal(provider), strings.TrimPrefix(normal(model), "models/")
 	for name := model; ; {
 		for _, p := range append([]string{provider}, alike[provider]...) {
 			if m := t.tails(p, name); m != nil {
-				return m, true
+				return m
 			}
 		}
 		shorter := datedSuffix.ReplaceAllString(name, "")
@@ -133,10 +160,9 @@ func (t *Table) Lookup(provider, model string) (*Model, bool) {
 	}
 	// A name in a file of one's own may stand alone, for every provider.
 	if m := t.index["/"+model]; m != nil {
-		return m, true
+		return m
 	}
-	m := t.index[provider+"/*"]
-	return m, m != nil
+	return t.index[provider+"/*"]
 }
 
 // tails looks for a name, then for what stands behind each slash of it.

@@ -133,17 +133,13 @@ type standing struct {
 // somebody who sent a message meanwhile found it held.
 func (r *Run) finish(last standing) {
 	_ = r.runner.config.Log.Release(context.Background(), r.key, r.epoch) // the claim dies with the process at the latest
-	behind := false
-	err := r.fold.Use(context.Background(), func(th *thread.Thread) error {
-		behind = th.Seq > last.seq
-		return nil
-	})
+	behind, err := r.runner.config.Log.Read(context.Background(), r.key, last.seq, 1)
 	r.fold.Unpin()
 	if r.row != nil { // nobody talks in it
 		r.runner.kept.Forget(r.key)
 	}
 	knocked := r.runner.registry.vacate(r.key)
-	news := knocked || err == nil && behind
+	news := knocked || err == nil && len(behind) > 0
 	switch {
 	case last.status.Over():
 		r.more = news || last.queued > 0

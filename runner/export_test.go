@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/team"
 	"github.com/convene-run/convene/thread"
 )
 
@@ -51,3 +52,6 @@ func withMonotonic(wall time.Time, monotonic time.Duration) (both time.Time) {
 	words[1] = int64(monotonic) + 1
 	return both
 }
+
+// HasPlan reports whether there is a plan of a team that equals what it was.
+func (r *Runner) HasPlan(t *team.Team) bool { return r.equalPlan(planKey{team: t}) != nil }

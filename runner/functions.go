@@ -19,7 +19,12 @@ type Functions map[events.AgentID]specialists.Function
 func (f Functions) ids() []events.AgentID { return slices.Sorted(maps.Keys(f)) }
 
 // key tells sets of specialists apart.
-func (f Functions) key() string { return fmt.Sprint(f.ids()) }
+func (f Functions) key() string {
+	if len(f) == 0 {
+		return ""
+	}
+	return fmt.Sprint(f.ids())
+}
 
 // check says what is wrong with functions for a team, or for its solo agent.
 func (f Functions) check(t *team.Team, solo bool) error {

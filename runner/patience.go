@@ -70,6 +70,9 @@ func (p *patience) Stream(ctx context.Context, route llm.Route, req llm.Request)
 
 // judge has the run parked where a call gave up waiting.
 func (p *patience) judge(err error) error {
+	if err == nil {
+		return nil
+	}
 	var outage *llm.OutageError
 	if !errors.As(err, &outage) {
 		return err

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -391,11 +392,14 @@ func (r *Runner) planOf(job Job) (*plan, error) {
 	if err := job.Functions.check(job.Team, job.Solo); err != nil {
 		return nil, err
 	}
+	key := planKey{job.Team, job.Model, job.Solo, job.Functions.key()}
+	if p := r.equalPlan(key); p != nil {
+		return p, nil
+	}
 	given, err := json.Marshal(job.Team)
 	if err != nil {
 		return nil, err
 	}
-	key := planKey{job.Team, job.Model, job.Solo, job.Functions.key()}
 	if p, err := r.planned(key, given); p != nil || err != nil {
 		return p, err
 	}
@@ -404,6 +408,23 @@ func (r *Runner) planOf(job Job) (*plan, error) {
 		return nil, err
 	}
 	return r.keepPlan(key, given, p)
+}
+
+// givenTeam is a team as it was given: its JSON form, and what that reads as.
+type givenTeam struct {
+	text json.RawMessage
+	copy team.Team
+}
+
+// equalPlan gives the plan that was made before of a team that equals what it reads as, nil
+// for none. It costs a tenth of writing the team down.
+func (r *Runner) equalPlan(key planKey) *plan {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if before := r.teams[key.team]; before != nil && reflect.DeepEqual(&before.copy, key.team) {
+		return r.plans[key]
+	}
+	return nil
 }
 
 // planned gives the plan that was made before, nil for none.
@@ -416,7 +437,7 @@ func (r *Runner) planned(key planKey, given json.RawMessage) (*plan, error) {
 // unchanged refuses a team that is not what it was when it was given before. The caller
 // holds mu.
 func (r *Runner) unchanged(t *team.Team, given json.RawMessage) error {
-	if before := r.teams[t]; before != nil && !bytes.Equal(before, given) {
+	if before := r.teams[t]; before != nil && !bytes.Equal(before.text, given) {
 		return &InputError{fmt.Sprintf("team %s was changed after it was given to this runner. Pass the changed team as a new one", t.Name)}
 	}
 	return nil
@@ -425,6 +446,10 @@ func (r *Runner) unchanged(t *team.Team, given json.RawMessage) error {
 // keepPlan keeps a plan for the next jobs. Where another job has made the same meanwhile,
 // that one is shared.
 func (r *Runner) keepPlan(key planKey, given json.RawMessage, p *plan) (*plan, error) {
+	copied, err := key.team.Copy()
+	if err != nil {
+		return nil, err
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := r.unchanged(key.team, given); err != nil {
@@ -437,7 +462,7 @@ func (r *Runner) keepPlan(key planKey, given json.RawMessage, p *plan) (*plan, e
 		clear(r.plans)
 		clear(r.teams)
 	}
-	r.teams[key.team] = given
+	r.teams[key.team] = &givenTeam{given, copied}
 	if len(p.unresolved) == 0 { // else the next job may find the models
 		r.plans[key] = p
 	}

@@ -365,10 +365,12 @@ func (r *Run) run(ctx, work context.Context, live *agent.Live) {
 	r.err = err
 }
 
-// listen takes in what others post to the thread, and heeds it, until ctx ends.
+// listen takes in what others post to the thread, and heeds it, until ctx ends. What the
+// state has when the run begins to be driven is not read again: a wait for what is behind it
+// ends at once where there is something.
 func (r *Run) listen(ctx context.Context) {
-	for {
-		last, err := r.journal.sync()
+	for look := r.journal.reached; ; look = r.journal.sync {
+		last, err := look()
 		if err != nil {
 			return // the run ends with it
 		}

@@ -3,7 +3,6 @@ package runner
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -114,7 +113,7 @@ type Runner struct {
 	// recalled are plans of configurations that a log had.
 	recalled map[recallKey]*plan
 	// teams are the teams of the plans as they were given.
-	teams map[*team.Team]json.RawMessage
+	teams map[*team.Team]*givenTeam
 }
 
 // Transitions counts the ends of phases in the runs that were driven here.
@@ -158,7 +157,7 @@ func New(config Config) (*Runner, error) {
 	if config.Owner == "" {
 		config.Owner = events.Owner(uuid.NewString())
 	}
-	r := &Runner{config: config, kept: thread.NewKept(config.Log), plans: map[planKey]*plan{}, recalled: map[recallKey]*plan{}, teams: map[*team.Team]json.RawMessage{}, loads: map[events.TenantID]Load{}}
+	r := &Runner{config: config, kept: thread.NewKept(config.Log), plans: map[planKey]*plan{}, recalled: map[recallKey]*plan{}, teams: map[*team.Team]*givenTeam{}, loads: map[events.TenantID]Load{}}
 	r.registry.tenures, r.registry.attending = map[events.ThreadKey]*tenure{}, map[events.ThreadKey]bool{}
 	r.registry.closing, r.registry.close = context.WithCancel(context.Background())
 	r.hooks = newHooking(config.Log, config.Hooks)

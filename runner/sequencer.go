@@ -168,8 +168,13 @@ func (s *sequencer) decide(th *thread.Thread, batch []*decision) ([]events.Envel
 
 // sync takes in what others wrote, without a fact of its own, and gives the last seq that
 // the state knows.
-func (s *sequencer) sync() (last events.Seq, err error) {
+func (s *sequencer) sync() (events.Seq, error) {
 	s.unread.Store(true)
+	return s.reached()
+}
+
+// reached gives the last seq that the state knows.
+func (s *sequencer) reached() (last events.Seq, err error) {
 	err = s.Do(func(tx *thread.Tx) { last = tx.Run.Thread().Seq })
 	return last, err
 }

@@ -50,10 +50,12 @@ func (l *Loop) advance(tx *thread.Tx, a advancing) []pending {
 			},
 			MaxResultChars: l.Spec.MaxResultChars, Artifacts: l.artifacts(tx), Folder: l.folder(tx),
 		}
-		tool, err := l.check(tx, a, i, tc)
-		if err != nil && (call == nil || !call.Started) {
-			l.refuse(tx, tool, in, err)
-			continue
+		tool := l.Spec.Tools.tools[tc.Name]
+		if call == nil || !call.Started {
+			if err := l.check(tx, a, i, tc); err != nil {
+				l.refuse(tx, tool, in, err)
+				continue
+			}
 		}
 		switch handler := tool.Handler.(type) {
 		case Pure:
@@ -105,17 +107,19 @@ func (l *Loop) callState(tx *thread.Tx, a advancing, index int) (call *thread.Ca
 	return call, call != nil && call.Done
 }
 
-func (l *Loop) check(tx *thread.Tx, a advancing, index int, tc events.ToolCall) (compiled, error) {
-	tool, err := l.Spec.Tools.check(tc)
+// check says why a call that has not started is not run. The error is for the model.
+func (l *Loop) check(tx *thread.Tx, a advancing, index int, tc events.ToolCall) error {
 	switch {
 	case a.early == nil && repeated(tx.Run.Conversation(l.ID).Turn(), index):
-		return tool, fmt.Errorf("%s was not run again: this turn has made the same call already, and that one stands", tc.Name)
+		return fmt.Errorf("%s was not run again: this turn has made the same call already, and that one stands", tc.Name)
 	case a.refuse:
-		return tool, fmt.Errorf("%s was not run: this is the last turn, and its text is the answer", tc.Name)
-	case err == nil && index >= l.Spec.MaxToolCalls:
-		return tool, fmt.Errorf("%s was not run: at most %d tools are run in one turn. Call it again in the next", tc.Name, l.Spec.MaxToolCalls)
+		return fmt.Errorf("%s was not run: this is the last turn, and its text is the answer", tc.Name)
 	}
-	return tool, err
+	_, err := l.Spec.Tools.check(tc)
+	if err == nil && index >= l.Spec.MaxToolCalls {
+		return fmt.Errorf("%s was not run: at most %d tools are run in one turn. Call it again in the next", tc.Name, l.Spec.MaxToolCalls)
+	}
+	return err
 }
 
 // recordTooMany puts it into the log, once, that a turn has more calls than are run.

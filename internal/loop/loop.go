@@ -131,7 +131,7 @@ func (l *Loop) next(ctx context.Context) (NextStep, llm.Request, error) {
 			case RunAgain, WrapUp:
 				req, l.said = l.request(tx.Run, conv), conv.Said()
 				if l.ID == thread.Facilitator {
-					l.last = lastTurn(req, len(tx.Run.Document.RenderClean()))
+					l.last = lastTurn(req, tx.Run.Document.CleanBytes())
 				}
 			}
 		})

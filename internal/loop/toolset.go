@@ -225,12 +225,12 @@ func (c compiled) takes(arguments string) error {
 // slow reports whether the call is one that may run while its turn still streams: it
 // reaches outside the decision, and its arguments are right.
 func (s *Toolset) slow(call events.ToolCall) bool {
-	tool, err := s.check(call)
+	tool, known := s.tools[call.Name]
 	switch tool.Handler.(type) {
 	case Pure, Last, Await:
 		return false
 	}
-	return err == nil
+	return known && tool.takes(call.Arguments) == nil
 }
 
 // last reports whether the call is of a tool that is decided at the end of its turn.

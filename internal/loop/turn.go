@@ -71,7 +71,7 @@ func (l *Loop) turn(ctx context.Context, req llm.Request, wrapUp bool) error {
 	}
 	call.settle(t.done.Usage, t.done.CostUSD)
 	start, err := l.commit(t)
-	if err != nil {
+	if err != nil || len(start) == 0 && l.group == nil && t.broke == nil {
 		return err
 	}
 	return l.runSlow(ctx, start)
