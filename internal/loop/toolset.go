@@ -89,6 +89,8 @@ type Toolset struct {
 type compiled struct {
 	agent.Tool
 	schema *jsonschema.Resolved
+	// shape is the schema where it is a simple one, else nil.
+	shape *shape
 }
 
 // NewToolset compiles the tools' schemas. The order of the tools is kept. The error says
@@ -106,7 +108,7 @@ func NewToolset(tools []agent.Tool) (*Toolset, error) {
 		if _, twice := set.tools[tool.Name]; twice {
 			return nil, fmt.Errorf("tool %s: a second tool of this name; rename one of them", tool.Name)
 		}
-		set.tools[tool.Name] = compiled{tool, resolved}
+		set.tools[tool.Name] = compiled{tool, resolved, shapeOf(resolved.Schema())}
 		set.specs = append(set.specs, tool.Tool)
 		set.names = append(set.names, tool.Name)
 	}
@@ -151,8 +153,12 @@ func (s *Toolset) check(call events.ToolCall) (compiled, error) {
 	if !known {
 		return tool, fmt.Errorf("there is no tool %q. The tools are: %s", call.Name, strings.Join(s.names, ", "))
 	}
+	given := argumentsOf(call.Arguments)
+	if tool.shape.takes(given) {
+		return tool, nil
+	}
 	var args any
-	if err := json.Unmarshal(argumentsOf(call.Arguments), &args); err != nil {
+	if err := json.Unmarshal(given, &args); err != nil {
 		return tool, fmt.Errorf("the arguments of %s are not valid JSON (%w): %s. Call it again with a JSON object",
 			call.Name, err, chars.Clip(call.Arguments, clipArguments))
 	}
@@ -215,8 +221,12 @@ func CheckArguments(tool llm.Tool, arguments string) error {
 
 // takes says what is wrong with arguments of the tool.
 func (c compiled) takes(arguments string) error {
+	given := argumentsOf(arguments)
+	if c.shape.takes(given) {
+		return nil
+	}
 	var args any
-	if err := json.Unmarshal(argumentsOf(arguments), &args); err != nil {
+	if err := json.Unmarshal(given, &args); err != nil {
 		return err
 	}
 	return c.schema.Validate(args)
