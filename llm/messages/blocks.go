@@ -91,19 +91,31 @@ func (s *stream) more(b *block, delta gjson.Result) error {
 	}
 	switch delta.Get("type").Str {
 	case "text_delta":
-		return s.write(b, delta.Get("text").Str)
+		return s.add(b, delta.Get("text"), (*stream).write)
 	case "thinking_delta":
-		return s.think(b, delta.Get("thinking").Str)
+		return s.add(b, delta.Get("thinking"), (*stream).think)
 	case "signature_delta":
 		b.signature.WriteString(delta.Get("signature").Str)
 		return s.Grow(len(delta.Get("signature").Str))
 	case "input_json_delta":
-		return s.argue(b, delta.Get("partial_json").Str)
+		return s.add(b, delta.Get("partial_json"), (*stream).argue)
 	case "citations_delta":
 		return s.cite(b, delta.Get("citation"))
 	}
 	return nil
 }
+
+// add adds text to a block.
+func (s *stream) add(b *block, text gjson.Result, adds func(*stream, *block, string) error) error {
+	s.adds, s.of = adds, b
+	if text.Type == gjson.String {
+		s.Repeats(text)
+	}
+	return adds(s, b, text.Str)
+}
+
+// Again adds text to the same block, as long as it has not ended: its end is an event of its own.
+func (s *stream) Again(text string) error { return s.adds(s, s.of, text) }
 
 func (s *stream) write(b *block, text string) error {
 	if b.kind != kindText || text == "" {

@@ -28,6 +28,10 @@ type stream struct {
 	counts counts
 	finish events.FinishReason
 	over   bool
+
+	// adds takes the text of the newest delta, and of those that repeat it, for the block of.
+	adds func(s *stream, of *block, text string) error
+	of   *block
 }
 
 var _ wire.Protocol = (*stream)(nil)

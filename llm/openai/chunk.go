@@ -15,8 +15,9 @@ import (
 // Document takes one JSON document of the stream: a chunk, a whole completion, or an
 // error. It is lenient: a field of an unexpected type is as good as absent.
 func (s *stream) Document(root gjson.Result) error {
-	var choices, usage gjson.Result
+	var choices, usage, padding gjson.Result
 	var failed bool
+	s.news = news{}
 	var kind string
 	root.ForEach(func(key, value gjson.Result) bool {
 		switch key.Str {
@@ -34,6 +35,8 @@ func (s *stream) Document(root gjson.Result) error {
 			failed = failed || says(value)
 		case "object":
 			failed = failed || value.Str == "error"
+		case "obfuscation":
+			padding = value
 		}
 		return true
 	})
@@ -54,18 +57,27 @@ func (s *stream) Document(root gjson.Result) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Grow(0); err != nil {
+	if err := s.settled(); err != nil {
 		return err
 	}
-	s.finalUsage = false
 	if u, ok := parseUsage(usage); ok {
+		s.news.more = true
 		s.Counted(u)
 		if cost := usage.Get("cost"); cost.Type == gjson.Number && s.client.cfg.ChargesUSD {
 			s.Charged(cost.Num)
 		}
 		s.finalUsage = had && (!choices.IsArray() || choices.Raw == "[]")
 	}
+	if s.news.kind != newsNone && !s.news.more {
+		s.Repeats(s.news.text, padding)
+	}
 	return s.announce()
+}
+
+// settled looks at the reply behind what a chunk brought.
+func (s *stream) settled() error {
+	s.finalUsage = false
+	return s.Grow(0)
 }
 
 // otherAPI is the error of an event that belongs to another API: its stream would end
@@ -119,6 +131,7 @@ func (s *stream) choice(choice gjson.Result) error {
 		return true
 	})
 	if other {
+		s.news.more = true
 		return nil // asked for one choice; a second is not ours
 	}
 	if !delta.IsObject() || delta.Raw == "{}" && !s.Content {
@@ -128,8 +141,10 @@ func (s *stream) choice(choice gjson.Result) error {
 		return err
 	}
 	if u, ok := parseUsage(usage); ok {
+		s.news.more = true
 		s.Counted(u)
 	}
+	s.news.more = s.news.more || finish != ""
 	switch {
 	case finish == "error":
 		return s.Failure(llm.ErrServer, "the endpoint finished with an error")
@@ -206,7 +221,7 @@ func (s *stream) delta(delta gjson.Result) error {
 
 // functionCall takes the one call of a reply in the form from before tools.
 func (s *stream) functionCall(function gjson.Result) error {
-	s.Content = true
+	s.Content, s.news.more = true, true
 	s.calls.add(fragment{hasIndex: true, name: function.Get("name").Str, args: function.Get("arguments").String()})
 	_ = s.Grow(len(function.Raw)) // the chunk is looked at as a whole
 	return s.Err()
@@ -224,6 +239,7 @@ func (s *stream) keep(to *extraFields, key string, value gjson.Result) {
 	if !echoed[key] || value.Type == gjson.Null || value.Raw == `""` || value.Raw == "[]" || value.Raw == "{}" {
 		return
 	}
+	s.news.more = true
 	_ = s.Grow(len(value.Raw)) // the chunk is looked at as a whole
 	to.add(strings.Clone(key), []byte(value.Raw))
 }
@@ -231,6 +247,8 @@ func (s *stream) keep(to *extraFields, key string, value gjson.Result) {
 // thoughts takes the reasoning from the first of its fields that has some: they
 // repeat each other.
 func (s *stream) thoughts(thought, reasoning, details gjson.Result) error {
+	s.news.brings(newsReasoning, thought)
+	s.news.brings(newsReasoning, reasoning)
 	text := thought.Str
 	if text == "" {
 		text = reasoning.Str
@@ -250,11 +268,13 @@ func (s *stream) thoughts(thought, reasoning, details gjson.Result) error {
 // contents takes content as text or as an array of parts (WIRE 3).
 func (s *stream) contents(content gjson.Result) error {
 	if content.Type == gjson.String {
+		s.news.brings(newsContent, content)
 		return s.think.split(content.Str, s.piece)
 	}
 	if !content.IsArray() {
 		return nil
 	}
+	s.news.more = true
 	var err error
 	content.ForEach(func(_, part gjson.Result) bool {
 		switch thinking := part.Get("thinking"); {
@@ -279,13 +299,22 @@ func (s *stream) toolCalls(calls gjson.Result) error {
 	if !calls.IsArray() {
 		return nil
 	}
-	calls.ForEach(func(_, element gjson.Result) bool {
+	var err error
+	calls.ForEach(func(place, element gjson.Result) bool {
+		s.news.more = s.news.more || place.Num > 0
 		if element.IsObject() {
-			s.Content = true
-			s.calls.add(s.fragment(element))
+			err = s.argue(s.fragment(element))
 		}
-		return s.Err() == nil && !s.calls.tooMany()
+		return err == nil
 	})
+	return err
+}
+
+// argue takes a fragment of a call.
+func (s *stream) argue(f fragment) error {
+	s.Content = true
+	s.calls.add(f)
+	_ = s.Grow(len(f.args)) // the chunk is looked at as a whole
 	if err := s.Err(); err != nil {
 		return err
 	}
@@ -325,8 +354,9 @@ func (s *stream) fragment(element gjson.Result) fragment {
 			f.name = value.Str
 		case "arguments":
 			f.args = value.Str
+			s.news.brings(newsArguments, value)
 			if value.Type == gjson.JSON {
-				f.args = value.Raw
+				f.args, s.news.more = value.Raw, true
 			}
 		default:
 			s.keep(&inner, key.Str, value)
@@ -341,6 +371,7 @@ func (s *stream) fragment(element gjson.Result) fragment {
 		details := extraFields{details: rest.details}
 		f.extra = append(f.extra, field{reasoningDetails, []byte(gjson.GetBytes(details.object(), reasoningDetails).Raw)})
 	}
-	_ = s.Grow(len(f.args)) // the chunk is looked at as a whole
+	s.news.more = s.news.more || !f.hasIndex || f.id != "" || f.name != ""
+	s.news.index = f.index
 	return f
 }

@@ -21,6 +21,8 @@ type stream struct {
 	tag            llm.Kept
 	reasoningField string
 	finish         events.FinishReason
+	// news is what the newest chunk brought.
+	news news
 	// finalUsage is set while the newest chunk was usage alone, after content.
 	finalUsage bool
 }

@@ -34,6 +34,10 @@ type stream struct {
 	finish  events.FinishReason
 	refused bool
 	over    bool
+
+	// adds takes the text of the newest event, and of those that repeat it, for the item of.
+	adds func(s *stream, of *item, text string) error
+	of   *item
 }
 
 var _ wire.Protocol = (*stream)(nil)
@@ -78,20 +82,20 @@ func (s *stream) event(root gjson.Result) error {
 	case "response.output_item.done":
 		return s.itemDone(s.item(root), root.Get("item"))
 	case "response.output_text.delta", "response.refusal.delta":
-		return s.write(s.item(root), root.Get("delta").Str)
+		return s.delta(root, (*stream).write)
 	case "response.output_text.done":
 		return s.written(s.item(root), root.Get("text").Str)
 	case "response.refusal.done":
 		s.refused = true
 		return s.written(s.item(root), root.Get("refusal").Str)
 	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
-		return s.think(s.item(root), root.Get("delta").Str)
+		return s.delta(root, (*stream).think)
 	case "response.reasoning_summary_part.added":
 		if root.Get("summary_index").Int() > 0 {
 			return s.think(s.item(root), "\n\n")
 		}
 	case "response.function_call_arguments.delta":
-		return s.argue(s.item(root), root.Get("delta").Str)
+		return s.delta(root, (*stream).argue)
 	case "response.function_call_arguments.done":
 		return s.wholeCall(s.item(root), root.Get("arguments"))
 	case "response.created", "response.in_progress", "response.queued":
@@ -101,6 +105,24 @@ func (s *stream) event(root gjson.Result) error {
 		return s.ended(root.Get("response"))
 	}
 	return nil // others are of no use to us
+}
+
+// delta takes an event that brings more text of an item.
+func (s *stream) delta(root gjson.Result, adds func(*stream, *item, string) error) error {
+	text := root.Get("delta")
+	s.adds, s.of = adds, s.item(root)
+	if text.Type == gjson.String {
+		s.Repeats(text, root.Get("sequence_number"), root.Get("item_id"), root.Get("obfuscation"))
+	}
+	return adds(s, s.of, text.Str)
+}
+
+// Again takes more text of the same item.
+func (s *stream) Again(text string) error {
+	if err := s.adds(s, s.of, text); err != nil {
+		return err
+	}
+	return s.Grow(0)
 }
 
 // untyped takes JSON that is no event: a whole response, or an error.

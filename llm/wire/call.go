@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -51,6 +52,9 @@ type Protocol interface {
 	// Document takes one JSON object: an event of the stream, or the whole answer of
 	// an endpoint that did not stream. The strings of root are valid until it returns.
 	Document(root gjson.Result) error
+	// Again takes the text of a document that repeats the newest one but for it, where
+	// [Call.Repeats] allows that. It is valid until Again returns.
+	Again(text string) error
 	// State says how far the reply has come.
 	State() State
 	// Reply hands on what is still held back and gives the whole reply.
@@ -93,6 +97,7 @@ type Call struct {
 	text      strings.Builder
 	reasoning strings.Builder
 	size      int
+	held      held
 	model     string
 	usage     events.Usage
 	usageSeen bool
@@ -100,6 +105,11 @@ type Call struct {
 	charged   *float64
 	// limits are what the headers of the answer said of the endpoint's limits.
 	limits *llm.RateLimits
+
+	// reading is the newest document, pattern is of it where repeats is set.
+	reading []byte
+	pattern pattern
+	repeats bool
 
 	// pending is data that is not yet valid JSON: an event of several data lines, of
 	// which pendingLines have come.
@@ -178,10 +188,10 @@ func (s *Call) run(body *Body) error {
 		return s.protocol.Refused(s.refusal, s.refusedParam)
 	}
 	s.answered = true
-	lines := newLineReader(response.Body, maxLineBytes(s.conn.cfg.MaxReplyBytes), func() { s.idle.Reset(s.timeout) })
+	lines := newLineReader(response.Body, maxLineBytes(s.conn.cfg.MaxReplyBytes), s.handOn, func() { s.idle.Reset(s.timeout) })
 	defer lines.release()
 	if err := s.read(lines, response.Header.Get("Content-Type"), silence.Next); err != nil {
-		return err
+		return cmp.Or(s.handOn(), err)
 	}
 	return s.complete(lines)
 }
@@ -295,6 +305,11 @@ func (s *Call) data(data []byte) error {
 		s.stray = clip(data)
 		return nil
 	}
+	if s.repeats && len(s.pending) == 0 {
+		if text, ok := s.pattern.match(data); ok {
+			return s.protocol.Again(text)
+		}
+	}
 	err := s.document(data)
 	if !errors.Is(err, errNotJSON) {
 		s.pending, s.pendingLines = nil, 0
@@ -314,6 +329,7 @@ func (s *Call) data(data []byte) error {
 
 // document takes one JSON document.
 func (s *Call) document(data []byte) error {
+	s.repeats, s.reading = false, data
 	if !ValidJSON(data) {
 		return errNotJSON
 	}
@@ -325,6 +341,13 @@ func (s *Call) document(data []byte) error {
 	return s.protocol.Document(root)
 }
 
+// Repeats says that the document that is being read brings nothing but text: of one that
+// differs from it only there, and in idle values, which mean nothing, the text is given to
+// [Protocol.Again] instead of all to [Protocol.Document].
+func (s *Call) Repeats(text gjson.Result, idle ...gjson.Result) {
+	s.repeats = s.pattern.learn(s.reading, text, idle...)
+}
+
 // maxEventLines bounds the data lines of one event: enough for a chunk that is
 // printed prettily, few enough to reread it with each.
 const maxEventLines = 256
@@ -332,6 +355,8 @@ const maxEventLines = 256
 // end judges the end of the body: the reply may be whole anyway.
 func (s *Call) end(err error) error {
 	switch {
+	case s.emitErr != nil:
+		return s.emitErr
 	case s.parent.Err() != nil:
 		return s.transportError(err)
 	case errors.Is(err, errLineTooLong):
@@ -351,7 +376,7 @@ func (s *Call) end(err error) error {
 // complete closes the reply.
 func (s *Call) complete(lines *lineReader) error {
 	reply, err := s.protocol.Reply()
-	if err != nil {
+	if err = cmp.Or(s.handOn(), err); err != nil {
 		return err
 	}
 	reply.Text = strings.ToValidUTF8(s.text.String(), "\uFFFD")

@@ -21,7 +21,9 @@ var lineBuffers = sync.Pool{New: func() any { b := make([]byte, lineBufferBytes)
 // lineReader cuts a body into lines without an allocation per line.
 type lineReader struct {
 	r io.Reader
-	// read is called after every read that brought bytes.
+	// wait is called before every read, which may take its time; its error ends the lines. read
+	// is called after every read that brought bytes.
+	wait   func() error
 	read   func()
 	pooled *[]byte
 	buf    []byte
@@ -31,9 +33,9 @@ type lineReader struct {
 	err                 error
 }
 
-func newLineReader(r io.Reader, max int, read func()) *lineReader {
+func newLineReader(r io.Reader, max int, wait func() error, read func()) *lineReader {
 	pooled := lineBuffers.Get().(*[]byte)
-	return &lineReader{r: r, read: read, pooled: pooled, buf: *pooled, max: max}
+	return &lineReader{r: r, wait: wait, read: read, pooled: pooled, buf: *pooled, max: max}
 }
 
 // next gives the next line without its end; it is valid until the call after.
@@ -101,6 +103,9 @@ func (l *lineReader) fill() {
 		grown := make([]byte, 2*len(l.buf))
 		copy(grown, l.buf)
 		l.buf = grown
+	}
+	if l.err = l.wait(); l.err != nil {
+		return
 	}
 	n, err := l.r.Read(l.buf[l.end:])
 	l.end += n

@@ -9,19 +9,78 @@ import (
 	"github.com/convene-run/convene/llm"
 )
 
+// held is what has come and the consumer has not got yet: text, reasoning, or text in the
+// arguments of one call. All that one read brings is handed on at once, so that the layers
+// between here and the consumer cost a read, not a token, and before the next read, so that
+// nothing waits for what has not come.
+type held struct {
+	kind piece
+	// text and reasoning are how much of each the consumer has.
+	text, reasoning int
+	fragment        []byte
+	index           int
+}
+
+// piece is a kind of what streams.
+type piece int
+
+const (
+	nothing piece = iota
+	someText
+	someReasoning
+	someFragment
+)
+
 // Emit hands a delta to the consumer. After the first failure it gives that again.
 func (s *Call) Emit(d llm.Delta) error {
-	if s.emitErr != nil {
-		return s.emitErr
+	s.came()
+	if err := s.handOn(); err != nil {
+		return err
 	}
+	return s.give(d)
+}
+
+func (s *Call) came() {
 	s.Content = true
 	if s.first == 0 {
 		s.first = time.Since(s.sent)
 	}
-	if !s.yield(d, nil) {
+}
+
+func (s *Call) give(d llm.Delta) error {
+	if s.emitErr == nil && !s.yield(d, nil) {
 		s.emitErr = errStopped
 	}
 	return s.emitErr
+}
+
+// hold makes room for more of a kind.
+func (s *Call) hold(kind piece) error {
+	s.came()
+	if s.held.kind != kind {
+		if err := s.handOn(); err != nil {
+			return err
+		}
+		s.held.kind = kind
+	}
+	return s.emitErr
+}
+
+// handOn gives the consumer what is held.
+func (s *Call) handOn() error {
+	h, d := &s.held, llm.Delta{}
+	switch h.kind {
+	case nothing:
+		return s.emitErr
+	case someText:
+		d.Text, h.text = s.text.String()[h.text:], s.text.Len()
+	case someReasoning:
+		d.Reasoning, h.reasoning = s.reasoning.String()[h.reasoning:], s.reasoning.Len()
+	case someFragment:
+		d.Fragment, d.Index, h.fragment = string(h.fragment), h.index, h.fragment[:0]
+	}
+	h.kind = nothing
+	return s.give(d)
 }
 
 // Err is the first failure of Emit.
@@ -32,11 +91,11 @@ func (s *Call) AddText(text string) error {
 	if text == "" {
 		return nil
 	}
-	s.text.WriteString(text)
-	if err := s.Grow(len(text)); err != nil {
+	if err := s.hold(someText); err != nil {
 		return err
 	}
-	return s.Emit(llm.Delta{Text: strings.Clone(text)})
+	s.text.WriteString(text)
+	return s.Grow(len(text))
 }
 
 // AddReasoning hands new reasoning on.
@@ -44,17 +103,22 @@ func (s *Call) AddReasoning(text string) error {
 	if text == "" {
 		return nil
 	}
-	s.reasoning.WriteString(text)
-	if err := s.Grow(len(text)); err != nil {
+	if err := s.hold(someReasoning); err != nil {
 		return err
 	}
-	return s.Emit(llm.Delta{Reasoning: strings.Clone(text)})
+	s.reasoning.WriteString(text)
+	return s.Grow(len(text))
 }
 
 // AddFragment hands new text in a call's arguments on. Its failure is kept for
 // [Call.Err].
 func (s *Call) AddFragment(index int, text string) {
-	_ = s.Emit(llm.Delta{Fragment: strings.Clone(text), Index: index}) // kept in emitErr
+	if s.held.index != index {
+		_ = s.handOn() // kept in emitErr
+	}
+	if s.hold(someFragment) == nil {
+		s.held.fragment, s.held.index = append(s.held.fragment, text...), index
+	}
 }
 
 // Grow counts bytes of the reply and reports one that is over its bound.
@@ -68,16 +132,20 @@ func (s *Call) Grow(bytes int) error {
 
 // Unthink takes the last bytes of the reasoning back: they turned out to be text.
 func (s *Call) Unthink(last string) {
+	_ = s.handOn() // kept in emitErr
 	kept := strings.TrimSuffix(s.reasoning.String(), last)
 	s.reasoning.Reset()
 	s.reasoning.WriteString(kept)
+	s.held.reasoning = len(kept)
 }
 
 // Rethink makes reasoning of all the text so far: that is what it turned out to be.
 func (s *Call) Rethink() error {
+	err := s.handOn()
 	s.reasoning.WriteString(s.text.String())
 	s.text.Reset()
-	return nil
+	s.held.text, s.held.reasoning = 0, s.reasoning.Len()
+	return err
 }
 
 // Counted notes the usage that the endpoint reports; the last one holds.
