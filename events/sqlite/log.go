@@ -27,6 +27,9 @@ type Log struct {
 	temp     string
 	damage   error
 
+	// packing hands work to goroutines of the log's own: see [Log.pack].
+	packing chan packing
+
 	closing   chan struct{}
 	watching  sync.WaitGroup
 	closeOnce sync.Once
@@ -186,7 +189,7 @@ func (l *Log) Append(
 		if err := events.Stamp(envs, key, after, last.time, time.Now()); err != nil {
 			return err
 		}
-		if blocks, err = encode(envs, last.chain); err != nil {
+		if blocks, err = l.pack(envs, last.chain); err != nil {
 			return err
 		}
 	}
@@ -208,6 +211,45 @@ func (l *Log) Append(
 		l.setEnd(key, end{blocks[len(blocks)-1].last, envs[len(envs)-1].Time})
 	}
 	return err
+}
+
+// packing is a call of [encode].
+type packing struct {
+	envs   []events.Envelope
+	last   chain
+	packed chan packed
+}
+
+type packed struct {
+	blocks []block
+	err    error
+}
+
+// pack is encode on a goroutine of the log's own. Compressing takes a table of 64 KB on the
+// stack, and a stack that has grown stays so for as long as its goroutine is busy: with
+// thousands of agents that append once in a while that would be most of their memory.
+func (l *Log) pack(envs []events.Envelope, last chain) ([]block, error) {
+	job := packing{envs, last, make(chan packed, 1)}
+	select {
+	case l.packing <- job:
+		p := <-job.packed
+		return p.blocks, p.err
+	case <-l.closing:
+		return nil, events.ErrClosed
+	}
+}
+
+// packAll packs what is handed to it until the log is closed.
+func (l *Log) packAll() {
+	for {
+		select {
+		case job := <-l.packing:
+			blocks, err := encode(job.envs, job.last)
+			job.packed <- packed{blocks, err}
+		case <-l.closing:
+			return
+		}
+	}
 }
 
 // encode packs the wire form of events, last being the place that they are chained to.

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 
 	"github.com/convene-run/convene/events"
@@ -225,7 +226,7 @@ func start(dsn, path string, owners *owners) (log *Log, err error) {
 	closing := make(chan struct{})
 	log = &Log{
 		path: path, owners: owners, hub: newHub(), readers: readers,
-		closing: closing, ends: map[events.ThreadKey]end{},
+		closing: closing, packing: make(chan packing), ends: map[events.ThreadKey]end{},
 	}
 	log.committer = &committer{
 		path: path, conn: writer, owners: owners, hub: log.hub, lockWait: defaultLockWait,
@@ -234,5 +235,8 @@ func start(dsn, path string, owners *owners) (log *Log, err error) {
 	}
 	log.committer.idle.L = &log.committer.mu
 	log.watching.Go(func() { log.committer.watch(closing) })
+	for range runtime.GOMAXPROCS(0) { // compressing takes the processor, and nothing else
+		log.watching.Go(log.packAll)
+	}
 	return log, nil
 }
