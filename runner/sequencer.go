@@ -56,7 +56,8 @@ type sequencer struct {
 // decision is one call of Do.
 type decision struct {
 	decide func(*thread.Tx)
-	// wake gets true when this decision is to lead, false when it has been made.
+	// wake gets true when this decision is to lead, false when it has been made; nil where
+	// it leads from the start.
 	wake chan bool
 	made bool
 	err  error
@@ -64,10 +65,11 @@ type decision struct {
 
 // Do implements [loop.Journal].
 func (s *sequencer) Do(decide func(*thread.Tx)) error {
-	d := &decision{decide: decide, wake: make(chan bool, 1)}
+	d := &decision{decide: decide}
 	s.mu.Lock()
 	s.queue = append(s.queue, d)
 	if s.leading {
+		d.wake = make(chan bool, 1)
 		s.mu.Unlock()
 		if lead := <-d.wake; !lead {
 			return d.err
