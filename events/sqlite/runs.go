@@ -15,7 +15,7 @@ import (
 func (l *Log) Runs(ctx context.Context, query events.RunQuery) (found []events.RunSummary, err error) {
 	sql, args := runsQuery(query)
 	err = l.projected(ctx, func(c *conn) error {
-		found, err = summaries(c, sql, args)
+		found, err = summaries(c, c.queryOnce, sql, args)
 		return err
 	})
 	return found, err
@@ -68,7 +68,7 @@ func (l *Log) Totals(ctx context.Context, query events.RunQuery) (totals events.
 			return err
 		}
 		sql, args = going.sql("SELECT "+runColumns+" FROM runs", "run_id", math.MaxInt32)
-		under, err := summaries(c, sql, args)
+		under, err := summaries(c, c.queryOnce, sql, args)
 		for i := range under {
 			totals.Add(&under[i])
 		}
@@ -186,7 +186,7 @@ func (l *Log) FindRun(ctx context.Context, tenant events.TenantID, idOrPrefix st
 	sql, args := byPrefix("SELECT "+runColumns+" FROM runs", "run_id", tenant, idOrPrefix)
 	var found []events.RunSummary
 	err := l.projected(ctx, func(c *conn) (err error) {
-		found, err = summaries(c, sql, args)
+		found, err = summaries(c, c.query, sql, args)
 		return err
 	})
 	if err != nil {
@@ -222,14 +222,17 @@ func behind(prefix string) string {
 	return string(end)
 }
 
+// rowsOf is [conn.query] or [conn.queryOnce].
+type rowsOf func(query string, args []any, use func(row []driver.Value) (more bool, err error)) error
+
 // summaries reads rows of runs and folds the events that they lag behind, both as
 // of one moment.
-func summaries(c *conn, query string, args []any) (found []events.RunSummary, err error) {
+func summaries(c *conn, rows rowsOf, query string, args []any) (found []events.RunSummary, err error) {
 	if err := c.exec("BEGIN"); err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, c.exec("ROLLBACK")) }()
-	err = c.queryOnce(query, args, func(row []driver.Value) (bool, error) {
+	err = rows(query, args, func(row []driver.Value) (bool, error) {
 		run, err := readRun(row)
 		found = append(found, run)
 		return true, err
