@@ -27,14 +27,11 @@ const (
 	// pollEvery is how often others' commits are looked for while somebody waits: a
 	// viewer of another process's run sees its events that late at most.
 	pollEvery = 20 * time.Millisecond
-	// lingerThreads is how many threads must be held here for a leader to wait as long as the
-	// last commit took, for others to share its own; twice as many wait twice as long. Each
-	// commit saved is half a millisecond of CPU, most of it fsync.
+	// lingerThreads is how many threads must be held here for a leader to wait for others to
+	// share its commit: each that is saved is a third of a millisecond of CPU and more, most of
+	// it fsync. linger bounds the wait: nobody notices it beside a call of a model.
 	lingerThreads = 8
-	// maxLinger bounds that wait: nobody notices it beside a call of a model.
-	maxLinger = 5 * time.Millisecond
-	// maxRounds is how often a leader waits so, as long as somebody came each time.
-	maxRounds = 4
+	linger        = 2 * time.Millisecond
 	// maxNoticed bounds the events of others that are looked at to learn whom to wake: where
 	// there are more everybody is woken, to look.
 	maxNoticed = 1000
@@ -66,10 +63,6 @@ type committer struct {
 	onLocked func(waited time.Duration)
 
 	// What follows belongs to the leader.
-
-	// took is the time of the last commit, shared how many requests it had.
-	took   time.Duration
-	shared int
 
 	// paused is set while a foreign lock keeps commits waiting beyond lockWait.
 	paused bool
@@ -134,45 +127,33 @@ func (c *committer) submit(req *request) error {
 }
 
 // linger lets those come who are about to append, so that fewer commits do: under load they
-// are the most of what an append costs. It ends when all who hold threads here wait. A few
-// runs never wait, and nobody does unless the last commit was shared.
+// are the most of what an append costs. It ends when all who hold threads here wait, or after
+// [linger]. A few runs never wait.
 func (c *committer) linger() {
 	held := len(c.threads)
-	wait := min(c.took*time.Duration(held/lingerThreads), maxLinger)
-	if c.shared < 2 || wait == 0 {
+	if held < lingerThreads {
 		return
 	}
-	for came, round := 0, 0; round < maxRounds; round++ {
-		c.mu.Lock()
-		n := len(c.waiting)
-		if n >= held || n == came {
-			c.mu.Unlock()
-			return
-		}
-		came, c.awaited = n, held
+	c.mu.Lock()
+	if c.closed || len(c.waiting) >= held {
 		c.mu.Unlock()
-		if c.await(wait) {
-			return
-		}
+		return
 	}
-}
-
-// await reports whether as many wait as are awaited before some time is over.
-func (c *committer) await(wait time.Duration) (full bool) {
-	timer := time.NewTimer(wait)
+	c.awaited = held
+	c.mu.Unlock()
+	timer := time.NewTimer(linger)
 	defer timer.Stop()
 	select {
 	case <-c.full:
-		return true
+		return
 	case <-timer.C:
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if full = c.awaited == 0; full {
-		<-c.full
+	if c.awaited == 0 {
+		<-c.full // it came at the same time
 	}
 	c.awaited = 0
-	return full
 }
 
 // gather takes who waits; the leader is the first of them.
@@ -249,9 +230,7 @@ func (c *committer) commit(group []*request) (again bool) {
 	var contended bool
 	var err error
 	if len(writing) > 0 {
-		start := time.Now()
 		contended, err = c.transact(writing)
-		c.took, c.shared = time.Since(start), len(writing)
 	} else {
 		err = c.noticeOthers()
 	}

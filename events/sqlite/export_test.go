@@ -123,9 +123,9 @@ func Dictionary1() []byte { return dictionaryText }
 func (l *Log) RepackSome() (more bool, err error) { return l.repackSome() }
 
 // Linger is how long a leader waits for others to share its commit, of whom one comes at each
-// of the times, where that many threads are held and the last commit was of shared requests.
-func Linger(held, shared int, took time.Duration, arrivals ...time.Duration) time.Duration {
-	c := &committer{threads: map[events.ThreadKey]*threadState{}, full: make(chan struct{}, 1), shared: shared, took: took, leading: true}
+// of the times, where that many threads are held.
+func Linger(held int, arrivals ...time.Duration) time.Duration {
+	c := &committer{threads: map[events.ThreadKey]*threadState{}, full: make(chan struct{}, 1), leading: true}
 	for n := range held {
 		c.threads[events.ThreadKey{Thread: events.ThreadID(fmt.Sprint(n))}] = nil
 	}
