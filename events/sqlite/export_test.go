@@ -137,6 +137,8 @@ func Linger(held int, arrivals ...time.Duration) time.Duration {
 	c.linger()
 	waited := time.Since(start)
 	time.Sleep(time.Second) // until all have come
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	for _, req := range c.waiting[1:] {
 		req.signal <- struct{}{}
 	}
