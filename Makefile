@@ -62,7 +62,7 @@ screencast: ## record docs/terminal.svg, a run at a terminal; needs tmux
 .PHONY: verify
 verify: ## check formatting, go.mod and the generated files
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not formatted:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
-	$(GO) mod tidy -diff
+	@for mod in $$(git ls-files go.mod '*/go.mod' ':!*/repo/go.mod'); do echo "$(GO) mod tidy -diff # $$mod"; (cd $$(dirname $$mod) && $(GO) mod tidy -diff) || exit 1; done
 	$(GO) mod verify
 	$(GO) generate ./...
 	@git diff --exit-code --stat || { echo "generated files differ from their sources: commit what make generate writes"; exit 1; }
