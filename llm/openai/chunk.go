@@ -10,36 +10,36 @@ import (
 
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/llm"
+	"github.com/convene-run/convene/llm/wire"
 )
 
 // Document takes one JSON document of the stream: a chunk, a whole completion, or an
 // error. It is lenient: a field of an unexpected type is as good as absent.
 func (s *stream) Document(root gjson.Result) error {
-	var choices, usage, padding gjson.Result
+	var choices, usage, padding wire.Value
 	var failed bool
 	s.news = news{}
 	var kind string
-	root.ForEach(func(key, value gjson.Result) bool {
-		switch key.Str {
+	for key, value := range wire.ValueOf(root).Members() {
+		switch key {
 		case "choices":
 			choices = value
 		case "usage":
 			usage = value
 		case "service_tier":
-			s.Served(value.Str)
+			s.Served(value.Text())
 		case "type":
-			kind = value.Str
+			kind = value.Text()
 		case "model":
-			s.Named(value.Str)
+			s.Named(value.Text())
 		case "error":
 			failed = failed || says(value)
 		case "object":
-			failed = failed || value.Str == "error"
+			failed = failed || value.Text() == "error"
 		case "obfuscation":
 			padding = value
 		}
-		return true
-	})
+	}
 	if failed {
 		return s.ErrorIn(root)
 	}
@@ -49,13 +49,10 @@ func (s *stream) Document(root gjson.Result) error {
 		}
 	}
 	had := s.Content
-	var err error
-	choices.ForEach(func(_, choice gjson.Result) bool {
-		err = s.choice(choice)
-		return err == nil
-	})
-	if err != nil {
-		return err
+	for choice := range choices.Items() {
+		if err := s.choice(choice); err != nil {
+			return err
+		}
 	}
 	if err := s.settled(); err != nil {
 		return err
@@ -63,13 +60,13 @@ func (s *stream) Document(root gjson.Result) error {
 	if u, ok := parseUsage(usage); ok {
 		s.news.more = true
 		s.Counted(u)
-		if cost := usage.Get("cost"); cost.Type == gjson.Number && s.client.cfg.ChargesUSD {
-			s.Charged(cost.Num)
+		if s.client.cfg.ChargesUSD {
+			s.charged(usage)
 		}
 		s.finalUsage = had && (!choices.IsArray() || choices.Raw == "[]")
 	}
 	if s.news.kind != newsNone && !s.news.more {
-		s.Repeats(s.news.text, padding)
+		s.Repeats(s.news.text.Result(), padding.Result())
 	}
 	return s.announce()
 }
@@ -101,22 +98,23 @@ func (s *stream) otherAPI(kind string) error {
 }
 
 // says reports whether an error field holds an error.
-func says(v gjson.Result) bool {
-	switch v.Type {
-	case gjson.String:
-		return v.Str != ""
-	case gjson.JSON:
-		return v.Raw != "{}" && v.Raw != "[]"
-	}
-	return false
+func says(v wire.Value) bool {
+	return v.IsString() && v.Raw != `""` || v.IsObject() && v.Raw != "{}" || v.IsArray() && v.Raw != "[]"
 }
 
-func (s *stream) choice(choice gjson.Result) error {
-	var delta, message, usage gjson.Result
+// charged notes what the endpoint says it charges.
+func (s *stream) charged(usage wire.Value) {
+	if cost := usage.Result().Get("cost"); cost.Type == gjson.Number {
+		s.Charged(cost.Num)
+	}
+}
+
+func (s *stream) choice(choice wire.Value) error {
+	var delta, message, usage wire.Value
 	var finish string
 	other := false
-	choice.ForEach(func(key, value gjson.Result) bool {
-		switch key.Str {
+	for key, value := range choice.Members() {
+		switch key {
 		case "index":
 			other = value.Int() > 0
 		case "delta":
@@ -126,10 +124,9 @@ func (s *stream) choice(choice gjson.Result) error {
 		case "usage":
 			usage = value
 		case "finish_reason":
-			finish = value.Str
+			finish = value.Text()
 		}
-		return true
-	})
+	}
 	if other {
 		s.news.more = true
 		return nil // asked for one choice; a second is not ours
@@ -177,20 +174,20 @@ func finishReason(sent string) events.FinishReason {
 	return events.FinishReason(strings.Clone(sent))
 }
 
-func (s *stream) delta(delta gjson.Result) error {
-	var content, refusal, thought, reasoning, details, calls, function gjson.Result
-	delta.ForEach(func(key, value gjson.Result) bool {
-		switch key.Str {
+func (s *stream) delta(delta wire.Value) error {
+	var content, refusal, thought, reasoning, details, calls, function wire.Value
+	for key, value := range delta.Members() {
+		switch key {
 		case "content":
 			content = value
 		case "refusal":
 			refusal = value
 		case "reasoning_content":
 			thought = value
-			s.cameIn(key.Str, value)
+			s.cameIn(key, value)
 		case "reasoning":
 			reasoning = value
-			s.cameIn(key.Str, value)
+			s.cameIn(key, value)
 		case reasoningDetails:
 			details = value
 		case "tool_calls":
@@ -198,17 +195,16 @@ func (s *stream) delta(delta gjson.Result) error {
 		case "function_call":
 			function = value
 		default:
-			s.keep(&s.extra, key.Str, value)
+			s.keep(&s.extra, key, value)
 		}
-		return true
-	})
+	}
 	if err := s.thoughts(thought, reasoning, details); err != nil {
 		return err
 	}
 	if err := s.contents(content); err != nil {
 		return err
 	}
-	if refusal.Type == gjson.String {
+	if refusal.IsString() {
 		if err := s.contents(refusal); err != nil {
 			return err
 		}
@@ -220,23 +216,24 @@ func (s *stream) delta(delta gjson.Result) error {
 }
 
 // functionCall takes the one call of a reply in the form from before tools.
-func (s *stream) functionCall(function gjson.Result) error {
+func (s *stream) functionCall(function wire.Value) error {
 	s.Content, s.news.more = true, true
-	s.calls.add(fragment{hasIndex: true, name: function.Get("name").Str, args: function.Get("arguments").String()})
+	said := function.Result()
+	s.calls.add(fragment{hasIndex: true, name: said.Get("name").Str, args: said.Get("arguments").String()})
 	_ = s.Grow(len(function.Raw)) // the chunk is looked at as a whole
 	return s.Err()
 }
 
 // cameIn notes the field that reasoning came in: an empty one counts, null does not.
-func (s *stream) cameIn(field string, value gjson.Result) {
-	if value.Type == gjson.String && s.reasoningField != "reasoning_content" {
+func (s *stream) cameIn(field string, value wire.Value) {
+	if value.IsString() && s.reasoningField != "reasoning_content" {
 		s.reasoningField = strings.Clone(field)
 	}
 }
 
 // keep stores a field that an endpoint wants back, unless it says nothing.
-func (s *stream) keep(to *extraFields, key string, value gjson.Result) {
-	if !echoed[key] || value.Type == gjson.Null || value.Raw == `""` || value.Raw == "[]" || value.Raw == "{}" {
+func (s *stream) keep(to *extraFields, key string, value wire.Value) {
+	if !echoed[key] || value.IsNull() || value.Raw == `""` || value.Raw == "[]" || value.Raw == "{}" {
 		return
 	}
 	s.news.more = true
@@ -246,34 +243,45 @@ func (s *stream) keep(to *extraFields, key string, value gjson.Result) {
 
 // thoughts takes the reasoning from the first of its fields that has some: they
 // repeat each other.
-func (s *stream) thoughts(thought, reasoning, details gjson.Result) error {
+func (s *stream) thoughts(thought, reasoning, details wire.Value) error {
 	s.news.brings(newsReasoning, thought)
 	s.news.brings(newsReasoning, reasoning)
-	text := thought.Str
+	text := thought.Text()
 	if text == "" {
-		text = reasoning.Str
+		text = reasoning.Text()
 	}
 	if details.IsArray() && details.Raw != "[]" {
 		s.keep(&s.extra, reasoningDetails, details)
 		if text == "" {
-			details.ForEach(func(_, d gjson.Result) bool {
-				text += d.Get("text").Str + d.Get("summary").Str
-				return true
-			})
+			text = thinkingIn(details.Result())
 		}
 	}
 	return s.AddReasoning(text)
 }
 
+// thinkingIn gives the text in reasoning details.
+func thinkingIn(details gjson.Result) (text string) {
+	details.ForEach(func(_, d gjson.Result) bool {
+		text += d.Get("text").Str + d.Get("summary").Str
+		return true
+	})
+	return text
+}
+
 // contents takes content as text or as an array of parts (WIRE 3).
-func (s *stream) contents(content gjson.Result) error {
-	if content.Type == gjson.String {
+func (s *stream) contents(content wire.Value) error {
+	if content.IsString() {
 		s.news.brings(newsContent, content)
-		return s.think.split(content.Str, s.piece)
+		return s.think.split(content.Text(), s.piece)
 	}
 	if !content.IsArray() {
 		return nil
 	}
+	return s.parts(content.Result())
+}
+
+// parts takes an array of parts.
+func (s *stream) parts(content gjson.Result) error {
 	s.news.more = true
 	var err error
 	content.ForEach(func(_, part gjson.Result) bool {
@@ -295,19 +303,19 @@ func (s *stream) contents(content gjson.Result) error {
 	return err
 }
 
-func (s *stream) toolCalls(calls gjson.Result) error {
-	if !calls.IsArray() {
-		return nil
-	}
-	var err error
-	calls.ForEach(func(place, element gjson.Result) bool {
-		s.news.more = s.news.more || place.Num > 0
-		if element.IsObject() {
-			err = s.argue(s.fragment(element))
+func (s *stream) toolCalls(calls wire.Value) error {
+	first := true
+	for element := range calls.Items() {
+		s.news.more = s.news.more || !first
+		first = false
+		if !element.IsObject() {
+			continue
 		}
-		return err == nil
-	})
-	return err
+		if err := s.argue(s.fragment(element)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // argue takes a fragment of a call.
@@ -324,48 +332,29 @@ func (s *stream) argue(f fragment) error {
 	return nil
 }
 
-func (s *stream) fragment(element gjson.Result) fragment {
+func (s *stream) fragment(element wire.Value) fragment {
 	var f fragment
-	var function gjson.Result
+	var function wire.Value
 	var rest extraFields
-	element.ForEach(func(key, value gjson.Result) bool {
-		switch key.Str {
+	for key, value := range element.Members() {
+		switch key {
 		case "index":
-			if value.Type == gjson.Number {
+			if value.IsNumber() {
 				f.index, f.hasIndex = value.Int(), true
 			}
 		case "id":
-			f.id = value.String()
-			if value.Type == gjson.Null {
-				f.id = ""
+			f.id = value.Text()
+			if !value.IsString() && !value.IsNull() {
+				f.id = value.Result().String()
 			}
 		case "type":
 		case "function":
 			function = value
 		default:
-			s.keep(&rest, key.Str, value)
+			s.keep(&rest, key, value)
 		}
-		return true
-	})
-	var inner extraFields
-	function.ForEach(func(key, value gjson.Result) bool {
-		switch key.Str {
-		case "name":
-			f.name = value.Str
-		case "arguments":
-			f.args = value.Str
-			s.news.brings(newsArguments, value)
-			if value.Type == gjson.JSON {
-				f.args, s.news.more = value.Raw, true
-			}
-		default:
-			s.keep(&inner, key.Str, value)
-		}
-		return true
-	})
-	if object := inner.object(); object != nil {
-		rest.add("function", object)
 	}
+	s.function(&f, function, &rest)
 	f.extra = append(f.extra, rest.fields...)
 	if len(rest.details) > 0 {
 		details := extraFields{details: rest.details}
@@ -374,4 +363,26 @@ func (s *stream) fragment(element gjson.Result) fragment {
 	s.news.more = s.news.more || !f.hasIndex || f.id != "" || f.name != ""
 	s.news.index = f.index
 	return f
+}
+
+// function takes what a fragment says of its function; what goes back of it is added to rest.
+func (s *stream) function(f *fragment, function wire.Value, rest *extraFields) {
+	var inner extraFields
+	for key, value := range function.Members() {
+		switch key {
+		case "name":
+			f.name = value.Text()
+		case "arguments":
+			f.args = value.Text()
+			s.news.brings(newsArguments, value)
+			if value.IsObject() || value.IsArray() {
+				f.args, s.news.more = value.Raw, true
+			}
+		default:
+			s.keep(&inner, key, value)
+		}
+	}
+	if object := inner.object(); object != nil {
+		rest.add("function", object)
+	}
 }

@@ -1,12 +1,12 @@
 package openai
 
-import "github.com/tidwall/gjson"
+import "github.com/convene-run/convene/llm/wire"
 
 // news is what a chunk brings. Nearly every chunk brings one text: the next that differs from
 // it in nothing else is taken by [stream.Again].
 type news struct {
 	kind newsKind
-	text gjson.Result
+	text wire.Value
 	// index is that of the call whose arguments the text is of.
 	index int64
 	// more is set where the chunk brings anything else too.
@@ -22,8 +22,8 @@ const (
 	newsArguments
 )
 
-func (n *news) brings(kind newsKind, value gjson.Result) {
-	if value.Type == gjson.String && value.Str != "" {
+func (n *news) brings(kind newsKind, value wire.Value) {
+	if value.IsString() && value.Raw != `""` {
 		n.more = n.more || n.kind != newsNone
 		n.kind, n.text = kind, value
 	}
