@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 )
 
@@ -33,52 +32,6 @@ var (
 	// ErrUnknownKind is for a kind that is not in the closed set.
 	ErrUnknownKind = errors.New("unknown event kind")
 )
-
-// outgoing is [wire] with the payload unencoded, so that encoding is one pass.
-type outgoing struct {
-	V        int        `json:"v"`
-	Tenant   TenantID   `json:"tenant_id"`
-	Thread   ThreadID   `json:"thread_id"`
-	Run      RunID      `json:"run_id"`
-	Seq      Seq        `json:"seq"`
-	Time     time.Time  `json:"time"`
-	Type     Kind       `json:"type"`
-	Agent    AgentID    `json:"agent,omitempty"`
-	Dispatch DispatchID `json:"dispatch_id,omitempty"`
-	By       *Actor     `json:"by,omitempty"`
-	Data     Event      `json:"data"`
-}
-
-// encodeBuffers keeps buffers between calls of [Encode].
-var encodeBuffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
-
-// maxPooledBytes keeps a rare huge event from pinning its buffer for good.
-const maxPooledBytes = 64 << 10
-
-// Encode gives the wire form of an event, the one that logs keep and that leaves
-// in exports and streams: one line of JSON without a newline, members in fixed
-// order, no HTML escapes. Equal envelopes give equal bytes.
-func Encode(e Envelope) ([]byte, error) {
-	if e.Data == nil {
-		return nil, fmt.Errorf("encode event thread=%s seq=%d: no data", e.Thread, e.Seq)
-	}
-	buf := encodeBuffers.Get().(*bytes.Buffer)
-	buf.Reset()
-	enc := json.NewEncoder(buf)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(outgoing{
-		V: Version, Tenant: e.Tenant, Thread: e.Thread, Run: e.Run, Seq: e.Seq,
-		Time: e.Time.UTC(), Type: e.Data.Kind(), Agent: e.Agent, Dispatch: e.Dispatch, By: e.By, Data: e.Data,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("encode event thread=%s seq=%d type=%s: %w", e.Thread, e.Seq, e.Data.Kind(), err)
-	}
-	body := bytes.Clone(bytes.TrimSuffix(buf.Bytes(), []byte{'\n'}))
-	if buf.Cap() <= maxPooledBytes {
-		encodeBuffers.Put(buf)
-	}
-	return body, nil
-}
 
 // Decode reads an event of this or an older version. [ErrNewerVersion] and
 // [ErrUnknownKind] say that it takes a newer build to read it.

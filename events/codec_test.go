@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -91,4 +92,51 @@ func FuzzDecode(f *testing.F) {
 		require.NoError(t, err)
 		require.Equal(t, string(first), string(second))
 	})
+}
+
+// What is written by hand is what encoding/json writes.
+func TestEncodeIsThatOfJSON(t *testing.T) {
+	mark := `{"config":6.02214076e-123}`
+	texts := []string{"", "plain", `quo"te`, `back\slash`, "<&>", "line\nfeed", "é", "\u2028", "\xff", "\x7f", "\x00", mark}
+	large := json.RawMessage(`{"text": "<` + strings.Repeat("prompt ", 1000) + `\u003e",` + "\n" + ` "n": [1, 2]}`)
+	config := []json.RawMessage{nil, json.RawMessage(`{"a": 1}`), large, large, append(large[:len(large)-1:len(large)-1], `, "more": "line"}`...)}
+	for i, text := range append(texts, texts...) {
+		env := events.Envelope{
+			Tenant: events.TenantID(text), Thread: events.ThreadID(text), Run: events.RunID(text), Seq: events.Seq(i), Time: time.Unix(int64(i), int64(i)),
+			Agent: events.AgentID(text), Dispatch: events.DispatchID(text),
+		}
+		if i%2 == 0 {
+			env.By = &events.Actor{UserID: text}
+		}
+		for _, config := range config {
+			started := events.WorkflowStarted{Message: text, Team: text, Config: config}
+			if text == mark {
+				started.Layout = json.RawMessage(mark)
+			}
+			env.Data = started
+			var want bytes.Buffer
+			enc := json.NewEncoder(&want)
+			enc.SetEscapeHTML(false)
+			require.NoError(t, enc.Encode(struct {
+				V        int               `json:"v"`
+				Tenant   events.TenantID   `json:"tenant_id"`
+				Thread   events.ThreadID   `json:"thread_id"`
+				Run      events.RunID      `json:"run_id"`
+				Seq      events.Seq        `json:"seq"`
+				Time     time.Time         `json:"time"`
+				Type     events.Kind       `json:"type"`
+				Agent    events.AgentID    `json:"agent,omitempty"`
+				Dispatch events.DispatchID `json:"dispatch_id,omitempty"`
+				By       *events.Actor     `json:"by,omitempty"`
+				Data     events.Event      `json:"data"`
+			}{events.Version, env.Tenant, env.Thread, env.Run, env.Seq, env.Time.UTC(), env.Data.Kind(), env.Agent, env.Dispatch, env.By, env.Data}))
+			got, err := events.AppendEncoded([]byte("before "), env)
+			require.NoError(t, err)
+			require.Equal(t, "before "+strings.TrimSuffix(want.String(), "\n"), string(got))
+		}
+	}
+	_, err := events.Encode(events.Envelope{Time: time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC), Data: events.Warning{}})
+	require.ErrorContains(t, err, "year")
+	_, err = events.Encode(events.Envelope{Data: events.WorkflowStarted{Config: large[:len(large)-1]}})
+	require.Error(t, err)
 }

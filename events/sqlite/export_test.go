@@ -109,7 +109,10 @@ func UnpackAll(path string) error {
 }
 
 // Pack and Unpack are the codec of blocks.
-func Pack(bodies [][]byte, shared []byte) (block []byte, cut bool) { return pack(bodies, shared) }
+func Pack(bodies [][]byte, shared []byte) (block []byte, cut bool) {
+	b := packBlock(bodies, &part{text: shared})
+	return b.body, b.part != nil
+}
 
 // Unpack gives the events of a block, less shared.
 func Unpack(block, shared []byte) ([][]byte, error) {

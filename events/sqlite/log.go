@@ -252,23 +252,6 @@ func (l *Log) packAll() {
 	}
 }
 
-// encode packs the wire form of events, last being the place that they are chained to.
-func encode(envs []events.Envelope, last chain) ([]block, error) {
-	bodies := make([][]byte, len(envs))
-	for i, env := range envs {
-		body, err := events.Encode(env)
-		if err != nil {
-			return nil, err
-		}
-		if len(body) > MaxEventBytes {
-			return nil, fmt.Errorf("append event type=%s thread=%s: %d bytes are more than the %d of an event at most",
-				env.Data.Kind(), env.Thread, len(body), MaxEventBytes)
-		}
-		bodies[i] = body
-	}
-	return blocksOf(last, envs, bodies), nil
-}
-
 // endAt gives the thread's end if it were at seq; known is false where the thread has no
 // such event.
 func (l *Log) endAt(ctx context.Context, key events.ThreadKey, seq events.Seq) (e end, known bool, err error) {

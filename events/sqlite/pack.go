@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -44,41 +45,37 @@ var dictionary1 = sync.OnceValue(func() *s2.Dict { return s2.MakeDict(dictionary
 // errUnpack is for a block that is none. It does not leave the package: it is damaged.
 var errUnpack = errors.New("a block cannot be unpacked")
 
-// packBuffers keeps buffers between calls of [pack].
-var packBuffers = sync.Pool{New: func() any { return new([2][]byte) }}
+// packBuffer is what packing takes beside its result.
+type packBuffer struct{ text, packed []byte }
+
+// packBuffers keeps buffers for those who pack next.
+var packBuffers = sync.Pool{New: func() any { return new(packBuffer) }}
 
 // maxPooledBytes keeps a rare huge block from pinning its buffer for good.
 const maxPooledBytes = 128 << 10
 
-// pack gives the block of some events, without a newline in any, of which [unpack] makes the
-// same bytes. Where shared, nil for none, stands in them it is cut out: cut says so.
-func pack(bodies [][]byte, shared []byte) (block []byte, cut bool) {
-	buffers := packBuffers.Get().(*[2][]byte)
-	text := buffers[0][:0]
-	for i, body := range bodies {
-		if i > 0 {
-			text = append(text, '\n')
-		}
-		text = append(text, body...)
+func (b *packBuffer) free() {
+	if cap(b.text)+cap(b.packed) <= maxPooledBytes {
+		b.text = b.text[:0]
+		packBuffers.Put(b)
 	}
+}
+
+// pack gives the block of events that stand in a text, one a line, of which [unpack] makes the
+// same bytes. Where shared, nil for none, stands in the text it is cut out, for which the text
+// is written to: cut says so.
+func (b *packBuffer) pack(text []byte, events int, shared []byte) (block []byte, cut bool) {
 	head := []byte{formLines}
 	if at := bytes.Index(text, shared); len(shared) > 0 && at >= 0 {
 		cut = true
 		head = binary.AppendUvarint([]byte{formShared}, uint64(at))
 		text = slices.Delete(text, at, at+len(shared))
 	}
-	encoded := dictionary1().Encode(buffers[1][:cap(buffers[1])], text)
-	switch {
-	case len(bodies) == 1 && !cut && len(encoded) >= len(bodies[0]):
-		block = bodies[0]
-	default:
-		block = slices.Concat(head, encoded)
+	b.packed = dictionary1().Encode(b.packed[:cap(b.packed)], text)
+	if events == 1 && !cut && len(b.packed) >= len(text) {
+		return bytes.Clone(text), false
 	}
-	if cap(text)+cap(encoded) <= maxPooledBytes {
-		*buffers = [2][]byte{text, encoded}
-		packBuffers.Put(buffers)
-	}
-	return block, cut
+	return slices.Concat(head, b.packed), cut
 }
 
 // unpack gives the events of a block. shared gives what was cut out of it. The events are
@@ -137,37 +134,71 @@ type block struct {
 	part *part
 }
 
-// blocksOf packs the events of one append, chained behind a place. A block has some of them
-// where they are large.
-func blocksOf(at chain, envs []events.Envelope, bodies [][]byte) (blocks []block) {
-	for first := 0; first < len(bodies); {
-		n, size := 0, 0
-		var shared *part
-		for n == 0 || first+n < len(bodies) && size+len(bodies[first+n]) < blockBytes {
-			size += len(bodies[first+n])
-			if shared == nil {
-				shared = sharedPart(envs[first+n].Data)
-			}
-			at = chain{at.seq + 1, at.sum.Next(bodies[first+n])}
-			n++
+// encode packs the wire form of the events of one append, chained behind a place. A block has
+// some of them where they are large.
+func encode(envs []events.Envelope, at chain) (blocks []block, err error) {
+	buffers := packBuffers.Get().(*packBuffer)
+	defer buffers.free()
+	ends := make([]int, len(envs))
+	for i := range envs {
+		if i > 0 {
+			buffers.text = append(buffers.text, '\n')
 		}
-		b := packBlock(bodies[first:first+n], shared)
-		b.last, b.events = at, n
-		blocks = append(blocks, b)
-		first += n
+		start := len(buffers.text)
+		text, err := events.AppendEncoded(buffers.text, envs[i])
+		if err != nil {
+			return nil, err
+		}
+		buffers.text, ends[i] = text, len(text)
+		if size := len(text) - start; size > MaxEventBytes {
+			return nil, fmt.Errorf("append event type=%s thread=%s: %d bytes are more than the %d of an event at most",
+				envs[i].Data.Kind(), envs[i].Thread, size, MaxEventBytes)
+		}
 	}
-	return blocks
+	for first, start := 0, 0; first < len(envs); {
+		b := block{last: at}
+		end := start
+		for n := first; n == first || n < len(envs) && ends[n]-start < blockBytes; n++ {
+			if b.part == nil {
+				b.part = sharedPart(envs[n].Data)
+			}
+			body := buffers.text[end:ends[n]]
+			if n > first {
+				body = body[1:] // behind the newline
+			}
+			b.last, end = chain{b.last.seq + 1, b.last.sum.Next(body)}, ends[n]
+			b.events++
+		}
+		b.pack(buffers, buffers.text[start:end])
+		blocks, at = append(blocks, b), b.last
+		first, start = first+b.events, end+1
+	}
+	return blocks, nil
 }
 
-// packBlock packs events, less a part where that stands in them.
-func packBlock(bodies [][]byte, shared *part) (b block) {
-	if shared == nil {
-		b.body, _ = pack(bodies, nil)
-		return b
+// pack makes the body of a text, less its part where that stands in it.
+func (b *block) pack(buffers *packBuffer, text []byte) {
+	var shared []byte
+	if b.part != nil {
+		shared = b.part.text
 	}
-	body, cut := pack(bodies, shared.text)
-	if b.body = body; cut {
-		b.part = shared
+	var cut bool
+	if b.body, cut = buffers.pack(text, b.events, shared); !cut {
+		b.part = nil
 	}
+}
+
+// packBlock packs events that stand by themselves, less a part where that stands in them.
+func packBlock(bodies [][]byte, shared *part) block {
+	buffers := packBuffers.Get().(*packBuffer)
+	defer buffers.free()
+	for i, body := range bodies {
+		if i > 0 {
+			buffers.text = append(buffers.text, '\n')
+		}
+		buffers.text = append(buffers.text, body...)
+	}
+	b := block{events: len(bodies), part: shared}
+	b.pack(buffers, buffers.text)
 	return b
 }

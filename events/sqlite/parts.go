@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"database/sql/driver"
 	"errors"
+	"sync/atomic"
 
 	"github.com/convene-run/convene/events"
 )
@@ -29,8 +30,17 @@ func sharedPart(event events.Event) *part {
 	if !ok || len(started.Config) < minPart {
 		return nil
 	}
-	return &part{sha256.Sum256(started.Config), started.Config}
+	text := []byte(started.Config)
+	if last := lastPart.Load(); last != nil && len(last.text) == len(text) && &last.text[0] == &text[0] {
+		return last
+	}
+	p := &part{sha256.Sum256(text), text}
+	lastPart.Store(p)
+	return p
 }
+
+// lastPart is the part that was hashed last: runs of a team begin with the same.
+var lastPart atomic.Pointer[part]
 
 // keepPart gives the number of a part, which it adds where the store has it not. What is
 // stored is compared when the process meets it first, and mended.

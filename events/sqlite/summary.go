@@ -120,10 +120,12 @@ func (tx *transaction) summarize(state *threadState, env events.Envelope) error 
 	return nil
 }
 
-// runOf finds the state of the event's run; nil where the run has not started.
+// runOf finds the state of the event's run; nil where the run has not started. That of a run
+// that the event starts has nothing but its id.
 // Nearly always it is the run that the thread's last events were of.
 func (tx *transaction) runOf(state *threadState, env events.Envelope) (*runState, error) {
-	if state.run != nil && state.run.summary.Run == env.Run {
+	_, starts := env.Data.(events.WorkflowStarted)
+	if state.run != nil && state.run.summary.Run == env.Run && (starts || state.run.summary.Status != "") {
 		return state.run, nil
 	}
 	for _, run := range tx.runs {
@@ -131,12 +133,18 @@ func (tx *transaction) runOf(state *threadState, env events.Envelope) (*runState
 			return run, nil
 		}
 	}
-	run, err := loadRun(tx.conn, state.key, state.no, env.Run)
-	if err != nil {
-		return nil, err
+	run := &runState{thread: state.no}
+	if state.last.seq > 0 {
+		var err error
+		if run, err = loadRun(tx.conn, state.key, state.no, env.Run); err != nil {
+			return nil, err
+		}
 	}
-	if _, started := env.Data.(events.WorkflowStarted); run.no == 0 && !started {
-		return nil, nil
+	if run.no == 0 {
+		if !starts {
+			return nil, nil
+		}
+		run.summary.Run = env.Run
 	}
 	state.run = run
 	return run, nil
