@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/url"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -168,6 +169,7 @@ func (a *app) batch(c *cobra.Command, f *batchFlags) (err error) {
 	}
 	work.again = again(c, f, work.batch)
 	work.open = f.reopen(config, work.batch.InputFile())
+	defer runtime.KeepAlive(a.headroom(f.concurrency))
 	return work.run(c.Context())
 }
 

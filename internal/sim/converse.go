@@ -2,42 +2,42 @@ package sim
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/lazyregexp"
 )
 
 var (
 	// handedContext is what a specialist is told before the user's first message.
-	handedContext = regexp.MustCompile(`(?s)^\[Context from previous agent \(([^)]*)\)\]:\s*(.*)`)
+	handedContext = lazyregexp.New(`(?s)^\[Context from previous agent \(([^)]*)\)\]:\s*(.*)`)
 	// phaseNote is what the engine tells a specialist whose phase begins, or begins again.
-	phaseNote = regexp.MustCompile(`^(?:Your phase begins now|.{1,300} could not take over, so you have the conversation again)\b`)
+	phaseNote = lazyregexp.New(`^(?:Your phase begins now|.{1,300} could not take over, so you have the conversation again)\b`)
 	// resumedNote is what the engine tells a specialist that goes on where it was left.
-	resumedNote = regexp.MustCompile(`^\[You have the conversation with the user again\b`)
+	resumedNote = lazyregexp.New(`^\[You have the conversation with the user again\b`)
 	// unsettled is an answer after which a case is not over.
-	unsettled = regexp.MustCompile(`(?i)^\W*no\b|\b(?:not|still|unsure|unclear|nothing)\b|n[’']t\b`)
+	unsettled = lazyregexp.New(`(?i)^\W*no\b|\b(?:not|still|unsure|unclear|nothing)\b|n[’']t\b`)
 	// handedOver is what a specialist reads in place of a message where a program handed over
 	// to it, or it has the conversation again.
-	handedOver = regexp.MustCompile(`^\[(?:The conversation is handed|You have the conversation)`)
+	handedOver = lazyregexp.New(`^\[(?:The conversation is handed|You have the conversation)`)
 	// leaves and finishes are messages by which the user ends the work with a specialist.
-	leaves   = regexp.MustCompile(`(?i)^\W*(?:never ?mind|stop|forget it|leave it|quit|no thanks|i(?:'ve| have) changed my mind)\b`)
-	finishes = regexp.MustCompile(`(?i)^\W*(?:that(?:'s| is) (?:all|it)|i(?:'m| am) done|nothing else|thanks?,? that(?:'s| is) all)\b`)
+	leaves   = lazyregexp.New(`(?i)^\W*(?:never ?mind|stop|forget it|leave it|quit|no thanks|i(?:'ve| have) changed my mind)\b`)
+	finishes = lazyregexp.New(`(?i)^\W*(?:that(?:'s| is) (?:all|it)|i(?:'m| am) done|nothing else|thanks?,? that(?:'s| is) all)\b`)
 	// resumes is a message that takes up an unfinished work and answers nothing.
-	resumes = regexp.MustCompile(`(?i)^\W*(?:(?:yes|ok(?:ay)?|sure|please|let[’']?s|let us)[, ]+)*(?:continue|go on|resume|carry on|pick up|where were we)\b`)
+	resumes = lazyregexp.New(`(?i)^\W*(?:(?:yes|ok(?:ay)?|sure|please|let[’']?s|let us)[, ]+)*(?:continue|go on|resume|carry on|pick up|where were we)\b`)
 	// consents is an answer that adds nothing.
-	consents = regexp.MustCompile(`(?i)^\W*(?:(?:yes|no|ok(?:ay)?|sure|fine|good|great|perfect|right|it does|go ahead|finish it|please|thanks?|thank you|nothing|looks? (?:right|good|fine)|that(?:'s| is) (?:right|fine|good|all))\W*)+$`)
+	consents = lazyregexp.New(`(?i)^\W*(?:(?:yes|no|ok(?:ay)?|sure|fine|good|great|perfect|right|it does|go ahead|finish it|please|thanks?|thank you|nothing|looks? (?:right|good|fine)|that(?:'s| is) (?:right|fine|good|all))\W*)+$`)
 	// wantsPerson is a message that asks for a human.
-	wantsPerson = regexp.MustCompile(`(?i)\b(?:a human|a person|a real person|someone real|somebody real|real human|human being|your manager|a colleague of yours)\b`)
+	wantsPerson = lazyregexp.New(`(?i)\b(?:a human|a person|a real person|someone real|somebody real|real human|human being|your manager|a colleague of yours)\b`)
 	// question is a sentence that asks, with those that follow it at once; announced is what
 	// stands before it ("Ask: ").
-	question  = regexp.MustCompile(`[^.?!;"“”]+\?(?:\s+[^.?!;"“”]+\?)*`)
-	announced = regexp.MustCompile(`^[^?]*?:\s+(\p{Lu})`)
-	artifact  = regexp.MustCompile(`\b[A-Z][A-Za-z_]*\.(?:md|yaml|json)\b`)
+	question  = lazyregexp.New(`[^.?!;"“”]+\?(?:\s+[^.?!;"“”]+\?)*`)
+	announced = lazyregexp.New(`^[^?]*?:\s+(\p{Lu})`)
+	artifact  = lazyregexp.New(`\b[A-Z][A-Za-z_]*\.(?:md|yaml|json)\b`)
 	// makes and tries say by its name what a step of a workflow is for.
-	makes = regexp.MustCompile(`(?i)generat|draft|writ|build|creat|propos`)
-	tries = regexp.MustCompile(`(?i)test|check|verif|review|validat`)
+	makes = lazyregexp.New(`(?i)generat|draft|writ|build|creat|propos`)
+	tries = lazyregexp.New(`(?i)test|check|verif|review|validat`)
 )
 
 const (

@@ -2,10 +2,10 @@ package sim
 
 import (
 	"encoding/json"
-	"regexp"
 	"strconv"
 	"strings"
 
+	"github.com/convene-run/convene/internal/lazyregexp"
 	"github.com/convene-run/convene/internal/quote"
 )
 
@@ -14,49 +14,49 @@ import (
 var (
 	// taskLine is a task of the board: `- [ ] 3 (food) Shortlist restaurants`, or
 	// `- [ ] 3 (food, declined) …`.
-	taskLine = regexp.MustCompile(`(?m)^[ \t]*-[ \t]*\[([ xX])\][ \t]*#?(\d+)[ \t]*\(([^)\n]*)\)[ \t]*(.*)$`)
+	taskLine = lazyregexp.New(`(?m)^[ \t]*-[ \t]*\[([ xX])\][ \t]*#?(\d+)[ \t]*\(([^)\n]*)\)[ \t]*(.*)$`)
 	// slotLine is a heading that carries the arguments which address its slot:
 	// `## day=1 time_slot=morning`.
-	slotLine = regexp.MustCompile(`^#{1,6}(?:\s+\w+=(?:"(?:[^"\\]|\\.)*"|\S+))+\s*$`)
-	argument = regexp.MustCompile(`(\w+)=("(?:[^"\\]|\\.)*"|[^\s,;)\]]+)`)
+	slotLine = lazyregexp.New(`^#{1,6}(?:\s+\w+=(?:"(?:[^"\\]|\\.)*"|\S+))+\s*$`)
+	argument = lazyregexp.New(`(\w+)=("(?:[^"\\]|\\.)*"|[^\s,;)\]]+)`)
 	// entryLine opens an entry of the tagged document: `[food] (entry 12)`.
-	entryLine = regexp.MustCompile(`^\s*\[([^\]]+)\]\s*\(entry\s+#?(\d+)[^)]*\)[ \t]*(.*)$`)
-	heading   = regexp.MustCompile(`^(#{1,6})\s+(.*\S)`)
+	entryLine = lazyregexp.New(`^\s*\[([^\]]+)\]\s*\(entry\s+#?(\d+)[^)]*\)[ \t]*(.*)$`)
+	heading   = lazyregexp.New(`^(#{1,6})\s+(.*\S)`)
 	// ownSlots is a line of a parameter's description that lists a section's slots:
 	// `findings: background, evidence`.
-	ownSlots = regexp.MustCompile(`(?m)^(\w[\w-]*):[ \t]*(.+)$`)
+	ownSlots = lazyregexp.New(`(?m)^(\w[\w-]*):[ \t]*(.+)$`)
 	// assignedIDs is how a specialist is told its tasks: `Your tasks: 1, 2`.
-	assignedIDs = regexp.MustCompile(`(?i)tasks?(?:\s+ids?)?\W{0,6}((?:#?\d+\b(?:\s*(?:,|and|&)\s*)*)+)`)
+	assignedIDs = lazyregexp.New(`(?i)tasks?(?:\s+ids?)?\W{0,6}((?:#?\d+\b(?:\s*(?:,|and|&)\s*)*)+)`)
 	// sentAgain is in the message to a specialist that was sent for its tasks before.
-	sentAgain = regexp.MustCompile(`\bAttempt \d+:`)
-	number    = regexp.MustCompile(`\d+`)
+	sentAgain = lazyregexp.New(`\bAttempt \d+:`)
+	number    = lazyregexp.New(`\d+`)
 	// briefed is a task in the message that assigns it: `- 3: Shortlist restaurants`, or
 	// quoted below where it has several lines.
-	briefed = regexp.MustCompile(`(?m)^- (\d+):(?: |\n> )(.+)$`)
+	briefed = lazyregexp.New(`(?m)^- (\d+):(?: |\n> )(.+)$`)
 	// brokenArguments is what a client says of arguments that did not arrive whole.
-	brokenArguments = regexp.MustCompile(`(?i)not valid json|invalid json|do not parse`)
+	brokenArguments = lazyregexp.New(`(?i)not valid json|invalid json|do not parse`)
 	// refusal begins a tool result that is no result.
-	refusal = regexp.MustCompile(`(?i)^\W*(error|refused|rejected|invalid|unknown|cannot|can't|could not|failed|not allowed|no such|limit|denied|nothing was|timed? ?out|there is no|task \d+ is not yours|section \S+ has no|\w+ (?:"[^"\n]*" )?(?:is missing|does not exist|must be))\b`)
+	refusal = lazyregexp.New(`(?i)^\W*(error|refused|rejected|invalid|unknown|cannot|can't|could not|failed|not allowed|no such|limit|denied|nothing was|timed? ?out|there is no|task \d+ is not yours|section \S+ has no|\w+ (?:"[^"\n]*" )?(?:is missing|does not exist|must be))\b`)
 	// failed is the result of a specialist that did not end well.
-	failed = regexp.MustCompile(`(?i)^\W*(?:\w+[\s:]+){0,4}(failed|timed out|unavailable|cancelled|did not (?:finish|answer))\b`)
+	failed = lazyregexp.New(`(?i)^\W*(?:\w+[\s:]+){0,4}(failed|timed out|unavailable|cancelled|did not (?:finish|answer))\b`)
 	// leftOpen is the result of a specialist that did not do all its tasks.
-	leftOpen = regexp.MustCompile(`^\S+ left tasks open:`)
+	leftOpen = lazyregexp.New(`^\S+ left tasks open:`)
 	// nudge tells a synthetic user message, by its beginning, from a new request.
-	nudge = regexp.MustCompile(`(?is)^.{0,60}?\b(still (?:open|unfinished)|(?:open|unfinished) tasks?|last turn|answer now|wrap up|(?:reply|answer) was (?:empty|cut))\b`)
+	nudge = lazyregexp.New(`(?is)^.{0,60}?\b(still (?:open|unfinished)|(?:open|unfinished) tasks?|last turn|answer now|wrap up|(?:reply|answer) was (?:empty|cut))\b`)
 	// answerNow is the nudge that leaves no choice but to answer.
-	answerNow = regexp.MustCompile(`(?i)\blast turn\b|\banswer now\b|\bwrap up\b|without calling a tool|no (?:more|further) tool`)
+	answerNow = lazyregexp.New(`(?i)\blast turn\b|\banswer now\b|\bwrap up\b|without calling a tool|no (?:more|further) tool`)
 	// answerSchema announces the JSON Schema that an answer must fit, which follows.
-	answerSchema = regexp.MustCompile(`(?i)\bjson schema\b[^\n]*:[ \t]*\n`)
+	answerSchema = lazyregexp.New(`(?i)\bjson schema\b[^\n]*:[ \t]*\n`)
 	// restAsked asks for the calls of a reply that did not arrive.
-	restAsked = regexp.MustCompile(`(?i)\breply was cut off\b`)
+	restAsked = lazyregexp.New(`(?i)\breply was cut off\b`)
 	// weekendAsked, weekAsked and dayAsked are lengths of a trip in other words.
-	weekendAsked = regexp.MustCompile(`(?i)\b(long[\s-]+)?(?:weekend|wochenende|fin de semana)\b`)
-	weekAsked    = regexp.MustCompile(`(?i)\b(a|one|two|\d)[\s-]+weeks?\b`)
-	dayAsked     = regexp.MustCompile(`(?i)\b(?:a|one|1)[\s-]+day\b`)
+	weekendAsked = lazyregexp.New(`(?i)\b(long[\s-]+)?(?:weekend|wochenende|fin de semana)\b`)
+	weekAsked    = lazyregexp.New(`(?i)\b(a|one|two|\d)[\s-]+weeks?\b`)
+	dayAsked     = lazyregexp.New(`(?i)\b(?:a|one|1)[\s-]+day\b`)
 	// daysAsked is how many days a request asks for; dayRange and oneDay are the days that a task names.
-	daysAsked = regexp.MustCompile(`(?i)\b(\d{1,2}|two|three|four|five|six|seven|eight|nine|ten)[\s-]+(?:\w+[\s-]+)?(?:days?|nights?|tagen?|nächten?|jours?|días|dias|giorni)(?:\PL|$)`)
-	dayRange  = regexp.MustCompile(`(?i)\bdays?\s+(\d{1,2})\s*(?:to|-|–|and)\s*(\d{1,2})\b`)
-	oneDay    = regexp.MustCompile(`(?i)\bday\s+(\d{1,2})\b`)
+	daysAsked = lazyregexp.New(`(?i)\b(\d{1,2}|two|three|four|five|six|seven|eight|nine|ten)[\s-]+(?:\w+[\s-]+)?(?:days?|nights?|tagen?|nächten?|jours?|días|dias|giorni)(?:\PL|$)`)
+	dayRange  = lazyregexp.New(`(?i)\bdays?\s+(\d{1,2})\s*(?:to|-|–|and)\s*(\d{1,2})\b`)
+	oneDay    = lazyregexp.New(`(?i)\bday\s+(\d{1,2})\b`)
 )
 
 // clippedArguments stands in place of the arguments of a refused call that were too long

@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/lazyregexp"
 	"github.com/convene-run/convene/llm"
 )
 
@@ -73,7 +73,7 @@ type messagesTool struct {
 // maxCacheMarks is how many marks of the cache are taken.
 const maxCacheMarks = 4
 
-var messagesID = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
+var messagesID = lazyregexp.New(`^[a-zA-Z0-9_-]+$`)
 
 func (d *messages) read(body []byte) error { return json.Unmarshal(body, d) }
 func (d *messages) streams() bool          { return d.Stream }

@@ -2,43 +2,43 @@ package sim
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/convene-run/convene/internal/lazyregexp"
 	"github.com/convene-run/convene/internal/quote"
 )
 
 var (
 	// returned is what the facilitator is told when a specialist gives the conversation
 	// back, with how that ended.
-	returned = regexp.MustCompile(`(?i)(\S+) gives the conversation back \((\w+)\):[ \t]*(.*)`)
+	returned = lazyregexp.New(`(?i)(\S+) gives the conversation back \((\w+)\):[ \t]*(.*)`)
 	// handoffNote is what the engine tells the facilitator of handoffs, in place of the user.
-	handoffNote = regexp.MustCompile(`(?m)\A(?:\S+ gives the conversation back \(\w+\):|The conversation could not be handed over to |This was refused:|The session with .{1,300} was closed:|The user's message asks for |Session \w+ with .{1,300} was left\b)`)
+	handoffNote = lazyregexp.New(`(?m)\A(?:\S+ gives the conversation back \(\w+\):|The conversation could not be handed over to |This was refused:|The session with .{1,300} was closed:|The user's message asks for |Session \w+ with .{1,300} was left\b)`)
 	// saved is a session that can be continued, and sentence what the user is to read.
-	saved    = regexp.MustCompile(`Session (\w+) with (\S+) was left\b`)
-	sentence = regexp.MustCompile(`(?m)Say in the user's language:[ \t]*(.+)$`)
+	saved    = lazyregexp.New(`Session (\w+) with (\S+) was left\b`)
+	sentence = lazyregexp.New(`(?m)Say in the user's language:[ \t]*(.+)$`)
 	// continues is a message that takes a saved session up again, anew one that does not.
-	continues = regexp.MustCompile(`(?i)\b(?:continue|resume|go on|carry on|where (?:i|we) (?:left|stopped|were)|pick up)\b|^\W*(?:yes|yes please|sure|ok|okay)\W*$`)
-	anew      = regexp.MustCompile(`(?i)\b(?:anew|from scratch|start over|start again|a new one|fresh)\b`)
+	continues = lazyregexp.New(`(?i)\b(?:continue|resume|go on|carry on|where (?:i|we) (?:left|stopped|were)|pick up)\b|^\W*(?:yes|yes please|sure|ok|okay)\W*$`)
+	anew      = lazyregexp.New(`(?i)\b(?:anew|from scratch|start over|start again|a new one|fresh)\b`)
 	// made announces what a specialist made, in the line or quoted below it.
-	made = regexp.MustCompile(`(?m)^It made:[ \t]*(.*)`)
+	made = lazyregexp.New(`(?m)^It made:[ \t]*(.*)`)
 	// target is one whom the conversation can be handed to, in the tool's description.
-	target = regexp.MustCompile(`(?m)^- ([\w-]+): (.*)$`)
+	target = lazyregexp.New(`(?m)^- ([\w-]+): (.*)$`)
 	// planned is a request for work, however short.
-	planned = regexp.MustCompile(`(?i)\b(?:plan|compare|write|research|review|design|draft|prepare|create|build|organi[sz]e|analy[sz]e|launch)\b`)
+	planned = lazyregexp.New(`(?i)\b(?:plan|compare|write|research|review|design|draft|prepare|create|build|organi[sz]e|analy[sz]e|launch)\b`)
 	// remark is what continues an earlier exchange, by its beginning or by what it refers to.
-	remark = regexp.MustCompile(`(?i)^\W*(?:and|but|so|also|what about|how about|thanks?|thank you|ok|okay|great|perfect|yes|no|remind me|summari[sz]e)\b|\b(?:it|that|those|there|you said|before|earlier|again|was|were|did|instead|cheaper|shorter|longer)\b`)
+	remark = lazyregexp.New(`(?i)^\W*(?:and|but|so|also|what about|how about|thanks?|thank you|ok|okay|great|perfect|yes|no|remind me|summari[sz]e)\b|\b(?:it|that|those|there|you said|before|earlier|again|was|were|did|instead|cheaper|shorter|longer)\b`)
 	// thanks asks for nothing.
-	thanks = regexp.MustCompile(`(?i)^\W*(?:thanks?|thank you|great|perfect|ok|okay|that(?:'s| is) all|bye)\b[^?]{0,60}$`)
-	greets = regexp.MustCompile(`(?i)^\W*(?:hi|hello|hey|good (?:morning|afternoon|evening)|how are you)\b[^.!?]{0,20}[.!?]*$`)
+	thanks = lazyregexp.New(`(?i)^\W*(?:thanks?|thank you|great|perfect|ok|okay|that(?:'s| is) all|bye)\b[^?]{0,60}$`)
+	greets = lazyregexp.New(`(?i)^\W*(?:hi|hello|hey|good (?:morning|afternoon|evening)|how are you)\b[^.!?]{0,20}[.!?]*$`)
 	// asks is a question about something, rather than a request for it.
-	asks = regexp.MustCompile(`(?is)^\W*(?:what|how|why|which|who|when|where|is|are|does)\b.*\?\s*$`)
+	asks = lazyregexp.New(`(?is)^\W*(?:what|how|why|which|who|when|where|is|are|does)\b.*\?\s*$`)
 	// journey is a request for a plan of one; somewhere says where it goes.
-	journey   = regexp.MustCompile(`(?i)\b(?:trip|holiday|vacation|journey|city break)\b`)
-	somewhere = regexp.MustCompile(`\b(?:to|in|at|around|through|of|for)\s+(?:the\s+)?\p{Lu}`)
+	journey   = lazyregexp.New(`(?i)\b(?:trip|holiday|vacation|journey|city break)\b`)
+	somewhere = lazyregexp.New(`\b(?:to|in|at|around|through|of|for)\s+(?:the\s+)?\p{Lu}`)
 	// askMe is a request that wants to be asked first.
-	askMe = regexp.MustCompile(`(?i)\bask (?:me|us)\b`)
+	askMe = lazyregexp.New(`(?i)\bask (?:me|us)\b`)
 )
 
 // human is the target that is a person.

@@ -1,30 +1,31 @@
 package sim
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/convene-run/convene/internal/lazyregexp"
 )
 
 const maxTopicWords = 10
 
 var (
 	// opening is what a request or a task begins with before it names its subject.
-	opening   = regexp.MustCompile(`(?i)^(?:(?:(?:we|i)['’](?:re|m|d|ll|ve)|going|travell?ing|flying|fly|please|now|hi|hello|can|could|would|you|i|we|need|want|like|to|help|me|us|plan|write|compare|research|create|make|give|draft|design|prepare|find|tell|explain|describe|suggest|recommend|outline|shortlist|check|list|review|analy[sz]e|assess|collect|work|out|about|on|with|organi[sz]e|build|develop)\b[\s,]*)+`)
-	clauseEnd = regexp.MustCompile(`[.!?;:\n]|,\s|\s[-–—]\s`)
-	listSplit = regexp.MustCompile(`\s*(?:,|;|\band\b|\bor\b)\s*`)
-	wordSplit = regexp.MustCompile(`[^\pL\pN]+`)
+	opening   = lazyregexp.New(`(?i)^(?:(?:(?:we|i)['’](?:re|m|d|ll|ve)|going|travell?ing|flying|fly|please|now|hi|hello|can|could|would|you|i|we|need|want|like|to|help|me|us|plan|write|compare|research|create|make|give|draft|design|prepare|find|tell|explain|describe|suggest|recommend|outline|shortlist|check|list|review|analy[sz]e|assess|collect|work|out|about|on|with|organi[sz]e|build|develop)\b[\s,]*)+`)
+	clauseEnd = lazyregexp.New(`[.!?;:\n]|,\s|\s[-–—]\s`)
+	listSplit = lazyregexp.New(`\s*(?:,|;|\band\b|\bor\b)\s*`)
+	wordSplit = lazyregexp.New(`[^\pL\pN]+`)
 	// machinery are words of a tool description that say nothing about a field.
-	machinery = regexp.MustCompile(`(?i)\b(specialists?|agents?|tasks?|ids?|dispatch\w*|calls?|wait\w*|blocks?|returns?|message|summary|team|tool|board|document|runs?|parallel|you|your|them|it|until|ends|when|answers?)\b`)
+	machinery = lazyregexp.New(`(?i)\b(specialists?|agents?|tasks?|ids?|dispatch\w*|calls?|wait\w*|blocks?|returns?|message|summary|team|tool|board|document|runs?|parallel|you|your|them|it|until|ends|when|answers?)\b`)
 	// lead is what stands before the thing itself in a phrase of a description: a verb
 	// ("Weighs the findings"), a preposition, an article.
-	lead = regexp.MustCompile(`(?i)^(?:\w{3,}s\s+(?:for\s+)?)?(?:(?:within|with|in|on|of|to|for|by|at|the|an?|from|what|their|its)\s+)*`)
+	lead = lazyregexp.New(`(?i)^(?:\w{3,}s\s+(?:for\s+)?)?(?:(?:within|with|in|on|of|to|for|by|at|the|an?|from|what|their|its)\s+)*`)
 	// trail is what a phrase that was cut in two may end with.
-	trail = regexp.MustCompile(`(?i)(?:\s+(?:within|with|in|on|of|to|for|by|at|the|an?|from|their|its))+$`)
+	trail = lazyregexp.New(`(?i)(?:\s+(?:within|with|in|on|of|to|for|by|at|the|an?|from|their|its))+$`)
 	// noThing are phrases that name nothing.
-	noThing  = regexp.MustCompile(`(?i)^(?:where|what|how|that|which|who|when|says?|compares|calculates|finds|writes|checks|looks|gathers|weighs|plans)\b`)
-	taskTail = regexp.MustCompile(`(?i)(?:,?\s+(?:for\s+)?days?\s+\d+.*|\s*\([^)]*\)\s*)$`)
+	noThing  = lazyregexp.New(`(?i)^(?:where|what|how|that|which|who|when|says?|compares|calculates|finds|writes|checks|looks|gathers|weighs|plans)\b`)
+	taskTail = lazyregexp.New(`(?i)(?:,?\s+(?:for\s+)?days?\s+\d+.*|\s*\([^)]*\)\s*)$`)
 )
 
 // topic gives what a request is about in a few words.
@@ -114,7 +115,7 @@ func words(text string) string {
 }
 
 // plainWords say nothing about a field.
-var plainWords = regexp.MustCompile(`^(?:a|an|the|and|or|of|to|for|with|in|on|at|by|from|about|as|is|are|be|was|has|have|had|do|does|did|will|would|can|could|should|what|who|how|why|when|where|which|that|this|these|those|it|its|i|me|my|we|us|our|you|your|he|she|they|them|their|not|no|yes|so|all|any|some|one|two|three|if|then|than|but|please|want|need|like|help|get|give|make|take|use|user|customer|people|person|team|agent|assistant|specialist|conversation|talk|ask|answer|question|step|work|through|until|after|before|each|new|good|more|most|here|there|out|up|into|over|way|thing|something|everything|know|tell|say)$`)
+var plainWords = lazyregexp.New(`^(?:a|an|the|and|or|of|to|for|with|in|on|at|by|from|about|as|is|are|be|was|has|have|had|do|does|did|will|would|can|could|should|what|who|how|why|when|where|which|that|this|these|those|it|its|i|me|my|we|us|our|you|your|he|she|they|them|their|not|no|yes|so|all|any|some|one|two|three|if|then|than|but|please|want|need|like|help|get|give|make|take|use|user|customer|people|person|team|agent|assistant|specialist|conversation|talk|ask|answer|question|step|work|through|until|after|before|each|new|good|more|most|here|there|out|up|into|over|way|thing|something|everything|know|tell|say)$`)
 
 // stems gives the words of a text that say something, without the endings of their forms.
 func stems(text string) map[string]bool {

@@ -2,13 +2,14 @@ package world
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
+
+	"github.com/convene-run/convene/internal/lazyregexp"
 )
 
 var (
-	codeLine = regexp.MustCompile(`(?m)^(?:>[ \t]?)?[ \t]*(?:func|def|class|import|package|public|private|const|let|var|return|if|for|try|#include|SELECT|function)\b.*[({;:=]|^(?:>[ \t]?)?` + "```")
-	linePart = regexp.MustCompile(`(?s)^[^:]*\bline (\d+): (.*)$`)
+	codeLine = lazyregexp.New(`(?m)^(?:>[ \t]?)?[ \t]*(?:func|def|class|import|package|public|private|const|let|var|return|if|for|try|#include|SELECT|function)\b.*[({;:=]|^(?:>[ \t]?)?` + "```")
+	linePart = lazyregexp.New(`(?s)^[^:]*\bline (\d+): (.*)$`)
 )
 
 const (
@@ -22,7 +23,7 @@ const (
 type rule struct {
 	// check is what is looked for, as a task says it.
 	check string
-	line  *regexp.Regexp
+	line  *lazyregexp.Regexp
 	grade string
 	fits  string
 	// says is the finding, change what to do.
@@ -32,61 +33,61 @@ type rule struct {
 var rules = []rule{
 	{
 		check: "Check SQL that is put together from text", grade: "blocker", fits: "security injection",
-		line:   regexp.MustCompile(`(?i)\b(?:select|insert|update|delete)\b.*(?:["'` + "`" + `]\s*(?:\+|%|\.format|\.\s)|\{\w+\}|\$\{)`),
+		line:   lazyregexp.New(`(?i)\b(?:select|insert|update|delete)\b.*(?:["'` + "`" + `]\s*(?:\+|%|\.format|\.\s)|\{\w+\}|\$\{)`),
 		says:   "Whoever chooses the value chooses the statement: a quote in it ends the text and begins another command.",
 		change: "Pass the value as a parameter of the query and keep the statement constant.",
 	},
 	{
 		check: "Check secrets in the source", grade: "blocker", fits: "security secrets",
-		line:   regexp.MustCompile(`(?i)\b(?:password|passwd|secret|api_?key|token)\w*\s*[:=]+\s*["'][^"']{4,}`),
+		line:   lazyregexp.New(`(?i)\b(?:password|passwd|secret|api_?key|token)\w*\s*[:=]+\s*["'][^"']{4,}`),
 		says:   "The secret is in every copy and in the history, and whoever reads the code has it.",
 		change: "Read it from the environment or a secret store, and replace it, because it is known already.",
 	},
 	{
 		check: "Check code that is run from data", grade: "blocker", fits: "security injection authorization",
-		line:   regexp.MustCompile(`\beval\(|\bexec\(|os\.system\(|shell\s*=\s*True|child_process`),
+		line:   lazyregexp.New(`\beval\(|\bexec\(|os\.system\(|shell\s*=\s*True|child_process`),
 		says:   "Data that reaches this line is run as code, with all the rights of the program.",
 		change: "Parse the data, or call the one program that is meant with a list of arguments and no shell.",
 	},
 	{
 		check: "Check errors that are dropped", grade: "major", fits: "correctness logic error handling",
-		line:   regexp.MustCompile(`\b_\s*:?=\s*\w+[\w.]*\(|,\s*_\s*:?=\s*[\w.]+\(|except\s*:|except Exception:\s*pass|catch\s*\([^)]*\)\s*\{\s*\}`),
+		line:   lazyregexp.New(`\b_\s*:?=\s*\w+[\w.]*\(|,\s*_\s*:?=\s*[\w.]+\(|except\s*:|except Exception:\s*pass|catch\s*\([^)]*\)\s*\{\s*\}`),
 		says:   "When the call fails, the next line goes on with a zero value and the cause is lost.",
 		change: "Return the error with what was being done, or log it and say why going on is right.",
 	},
 	{
 		check: "Check a bound that is one too far", grade: "major", fits: "correctness edge cases logic",
-		line:   regexp.MustCompile(`<=\s*(?:len\(|\w+\.(?:length|size|len\b|Count))`),
+		line:   lazyregexp.New(`<=\s*(?:len\(|\w+\.(?:length|size|len\b|Count))`),
 		says:   "The last round reads behind the end: with an empty list it does so at once.",
 		change: "Compare with < and add a test with no element and with one.",
 	},
 	{
 		check: "Check calls that may wait for ever", grade: "major", fits: "upkeep performance unbounded resources",
-		line:   regexp.MustCompile(`\bhttp\.(?:Get|Post)\(|requests\.(?:get|post)\(|(?:=|return|await)\s*fetch\(|urlopen\(`),
+		line:   lazyregexp.New(`\bhttp\.(?:Get|Post)\(|requests\.(?:get|post)\(|(?:=|return|await)\s*fetch\(|urlopen\(`),
 		says:   "There is no timeout: a peer that accepts and says nothing holds this caller, and all behind it.",
 		change: "Give the call a deadline, and say what the caller does when it is over.",
 	},
 	{
 		check: "Check a hash that is broken", grade: "major", fits: "security weak cryptography",
-		line:   regexp.MustCompile(`(?i)\b(?:md5|sha1)\b`),
+		line:   lazyregexp.New(`(?i)\b(?:md5|sha1)\b`),
 		says:   "Two texts with the same sum can be made at will, so it proves nothing about who wrote the text.",
 		change: "Use SHA-256 for sums, and a password hash such as Argon2 for passwords.",
 	},
 	{
 		check: "Check a program that ends itself", grade: "minor", fits: "correctness error handling contracts",
-		line:   regexp.MustCompile(`\bpanic\(|\.unwrap\(\)|sys\.exit\(|process\.exit\(|log\.Fatal`),
+		line:   lazyregexp.New(`\bpanic\(|\.unwrap\(\)|sys\.exit\(|process\.exit\(|log\.Fatal`),
 		says:   "One bad value ends the process for everybody who uses it.",
 		change: "Return an error and let the outermost function decide.",
 	},
 	{
 		check: "Check waiting by the clock", grade: "minor", fits: "upkeep tests",
-		line:   regexp.MustCompile(`\btime\.Sleep\(|\bsleep\(|setTimeout\(`),
+		line:   lazyregexp.New(`\btime\.Sleep\(|\bsleep\(|setTimeout\(`),
 		says:   "On a slow machine it is too short, and everywhere else it is time lost.",
 		change: "Wait for the event itself, with a deadline.",
 	},
 	{
 		check: "Check what was left for later", grade: "minor", fits: "clarity comments documentation upkeep",
-		line:   regexp.MustCompile(`\b(?:TODO|FIXME|XXX|HACK)\b`),
+		line:   lazyregexp.New(`\b(?:TODO|FIXME|XXX|HACK)\b`),
 		says:   "Nobody will find it here: the next reader cannot tell whether it still holds.",
 		change: "Do it, or write an issue and name it.",
 	},
@@ -137,7 +138,7 @@ func (r rule) text(t topic, _ Days) string {
 		strings.ToUpper(r.check[len(check):len(check)+1])+r.check[len(check)+1:], r.grade, place, r.says, r.change)
 }
 
-var codeSection = regexp.MustCompile(`\s*\([\w -]+\)\s*$`)
+var codeSection = lazyregexp.New(`\s*\([\w -]+\)\s*$`)
 
 // code gives the part of a request that is code: what a file quotes, else all of it.
 func code(request string) string {

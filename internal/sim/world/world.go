@@ -11,9 +11,10 @@
 package world
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/convene-run/convene/internal/lazyregexp"
 )
 
 // Subject is what a request is about, as far as it is known here.
@@ -60,7 +61,7 @@ type topic struct {
 }
 
 // aJourney is a request for a trip, wherever it goes.
-var aJourney = regexp.MustCompile(`(?i)\b(?:trip|travel\w*|visit\w*|holiday|vacation|weekend|itinerary|days?|nights?|weeks?|stay|sights?|sightsee\w*|tour\w*|city break|honeymoon|go to|going to|flying|fly|tagen?|reisen?|urlaub|wochenende|jours?|voyage|séjour|viaje|viaggio|giorni|días|dias)(?:\PL|$)`)
+var aJourney = lazyregexp.New(`(?i)\b(?:trip|travel\w*|visit\w*|holiday|vacation|weekend|itinerary|days?|nights?|weeks?|stay|sights?|sightsee\w*|tour\w*|city break|honeymoon|go to|going to|flying|fly|tagen?|reisen?|urlaub|wochenende|jours?|voyage|séjour|viaje|viaggio|giorni|días|dias)(?:\PL|$)`)
 
 // Find gives what there is to say about a request, nil where nothing is known of it. A trip
 // by days has something to say of any place: for one that is not known, it says so.
@@ -112,7 +113,7 @@ func (a Angle) Write(task string, d Days) string {
 const fromMemory = "All this is from the simulated model's own small world: prices are rounded, and nothing was looked up."
 
 // aPlace is a place as a request names it.
-var aPlace = regexp.MustCompile(`\b(?:in|to|at|around|through|of)\s+((?:the\s+)?\p{Lu}[\pL-]*(?:\s\p{Lu}[\pL-]*)*)`)
+var aPlace = lazyregexp.New(`\b(?:in|to|at|around|through|of)\s+((?:the\s+)?\p{Lu}[\pL-]*(?:\s\p{Lu}[\pL-]*)*)`)
 
 // somewhere names the place of a trip that is not known here.
 func somewhere(request string) string {
@@ -156,7 +157,7 @@ func findCategory(text string) *category {
 	return nil
 }
 
-var gap = regexp.MustCompile(`[^\pL\pN]+`)
+var gap = lazyregexp.New(`[^\pL\pN]+`)
 
 // spaced gives the words of a text in lower case with single spaces between.
 func spaced(text string) string {

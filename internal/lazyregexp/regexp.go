@@ -1,0 +1,46 @@
+// Package lazyregexp has regular expressions that are compiled when they are first used.
+// It is for packages with dozens of them, which most processes that link the package never
+// use: compiled at startup, they would take longer than all else that happens there.
+//
+//	var sentence = lazyregexp.New(`[^.!?]+[.!?]`)
+//	first := sentence.FindString(text)
+package lazyregexp
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// Regexp is a [regexp.Regexp] that is compiled by the first of its methods to be called.
+// Each method is the one of that name there. It is safe for concurrent use.
+type Regexp struct {
+	compiled func() *regexp.Regexp
+}
+
+// inTest is whether this process is a test: there, an expression that does not parse is
+// found even where none uses it.
+var inTest = len(os.Args) > 0 && strings.HasSuffix(strings.TrimSuffix(os.Args[0], ".exe"), ".test")
+
+// New makes an expression. One that does not parse panics at its first use, in tests at once.
+func New(expression string) *Regexp {
+	r := &Regexp{sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })}
+	if inTest {
+		r.compiled()
+	}
+	return r
+}
+
+func (r *Regexp) MatchString(s string) bool              { return r.compiled().MatchString(s) }
+func (r *Regexp) FindString(s string) string             { return r.compiled().FindString(s) }
+func (r *Regexp) FindStringIndex(s string) []int         { return r.compiled().FindStringIndex(s) }
+func (r *Regexp) FindStringSubmatch(s string) []string   { return r.compiled().FindStringSubmatch(s) }
+func (r *Regexp) FindAllString(s string, n int) []string { return r.compiled().FindAllString(s, n) }
+func (r *Regexp) FindAllStringSubmatch(s string, n int) [][]string {
+	return r.compiled().FindAllStringSubmatch(s, n)
+}
+func (r *Regexp) ReplaceAllString(s, with string) string {
+	return r.compiled().ReplaceAllString(s, with)
+}
+func (r *Regexp) Split(s string, n int) []string { return r.compiled().Split(s, n) }
