@@ -1,4 +1,17 @@
 package wire
 
+import (
+	"context"
+	"net"
+	"net/http"
+)
+
 // RateLimitsForTest reads the headers of a reply.
 var RateLimitsForTest = rateLimits
+
+// TransportForTest is the transport of a Conn whose connections dial opens.
+func TransportForTest(cfg Config, dial func(ctx context.Context, network, address string) (net.Conn, error)) *http.Transport {
+	t := newTransport(cfg)
+	t.DialContext = gathering(dial)
+	return t
+}
