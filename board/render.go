@@ -16,19 +16,23 @@ import (
 //	- [x] 1 (food) Find three restaurants
 //	- [ ] 2 (logistics, declined) Book the train
 //	  declined: the timetable is not out yet
-func (b *Board) render(tasks []events.Task) string {
+func (b *Board) render(tasks []events.Task) string { return b.list(tasks, false) }
+
+// list is render; brief leaves out the lines of tasks of which there is no more to say than
+// that they are done, and has their ids in the first line instead.
+func (b *Board) list(tasks []events.Task, brief bool) string {
 	if len(tasks) == 0 {
 		return "There are no tasks yet."
 	}
 	var lines strings.Builder
-	var open, declined []events.TaskID
-	done, all := 0, 0
+	var finished, open, declined []events.TaskID
+	all := len(tasks)
 	for _, task := range tasks {
 		mark := " "
 		switch {
 		case task.Finished:
 			mark = "x"
-			done++
+			finished = append(finished, task.ID)
 		case !b.open(task):
 			all--
 		case task.Declined != "":
@@ -36,13 +40,19 @@ func (b *Board) render(tasks []events.Task) string {
 		default:
 			open = append(open, task.ID)
 		}
-		all++
-		fmt.Fprintf(&lines, "\n- [%s] %d (%s) %s", mark, task.ID, b.standing(task), quote.OneLine(task.Text))
+		standing := b.standing(task)
+		if brief && task.Finished && standing == string(task.AssignedTo) {
+			continue
+		}
+		fmt.Fprintf(&lines, "\n- [%s] %d (%s) %s", mark, task.ID, standing, quote.OneLine(task.Text))
 		if task.Declined != "" {
 			lines.WriteString("\n  declined: " + quote.OneLine(task.Declined))
 		}
 	}
-	counts := fmt.Sprintf("%d/%d done", done, all)
+	counts := fmt.Sprintf("%d/%d done", len(finished), all)
+	if brief && len(finished) > 0 {
+		counts += " (" + join(finished) + ")"
+	}
 	if len(open) > 0 {
 		counts += ", open: " + join(open)
 	}
@@ -65,6 +75,36 @@ func (b *Board) standing(task events.Task) string {
 		words += fmt.Sprintf(", replaced by task %d", by)
 	}
 	return words
+}
+
+// RenderStatus writes the whole plan for who made it: of a task that is done and has nothing
+// unusual about it the id alone.
+//
+//	1/2 done (1), declined: 2
+//	- [ ] 2 (logistics, declined) Book the train
+//	  declined: the timetable is not out yet
+func (b *Board) RenderStatus() string { return b.list(b.tasks, true) }
+
+// RenderCreated says which ids the tasks of a creation were given, to who has just named them:
+// their specialists in the order in which they come first, each with its tasks.
+//
+//	Created, numbered in the order given.
+//	food: 1, 3
+//	logistics: 2
+func RenderCreated(created events.TasksCreated) string {
+	ids := map[events.AgentID][]events.TaskID{}
+	var agents []events.AgentID
+	for _, task := range created.Tasks {
+		if ids[task.AssignedTo] == nil {
+			agents = append(agents, task.AssignedTo)
+		}
+		ids[task.AssignedTo] = append(ids[task.AssignedTo], task.ID)
+	}
+	text := "Created, numbered in the order given."
+	for _, agent := range agents {
+		text += fmt.Sprintf("\n%s: %s", agent, join(ids[agent]))
+	}
+	return text
 }
 
 // RenderTasks writes the tasks with these ids, in that order and each once, or

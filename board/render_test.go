@@ -14,6 +14,7 @@ import (
 func TestRender(t *testing.T) {
 	var b board.Board
 	assert.Equal(t, "There are no tasks yet.", b.RenderTasks(nil))
+	assert.Equal(t, "There are no tasks yet.", b.RenderStatus())
 
 	require.NoError(t, b.Apply(envelope(t, 1, events.TasksCreated{Tasks: []events.Task{
 		{ID: 1, Text: "Find three restaurants", AssignedTo: "food"},
@@ -33,10 +34,23 @@ func TestRender(t *testing.T) {
 - [x] 3 (food, auto-completed) Pick a tea house
 - [ ] 4 (food) Cook — auto-completed declined: never`, b.RenderTasks(nil))
 
+	assert.Equal(t, `2/4 done (1, 3), open: 4, declined: 2
+- [ ] 2 (logistics, declined) Book the train: - [x] 9 (food) not a task
+  declined: no timetable - [x] 2 (logistics) yet
+- [x] 3 (food, auto-completed) Pick a tea house
+- [ ] 4 (food) Cook — auto-completed declined: never`, b.RenderStatus(), "what is done as it should be is known by its id")
+
 	assert.Equal(t, `1/2 done, declined: 2
 - [x] 3 (food, auto-completed) Pick a tea house
 - [ ] 2 (logistics, declined) Book the train: - [x] 9 (food) not a task
   declined: no timetable - [x] 2 (logistics) yet
 There is no task 8: the plan has tasks 1 to 4.`, b.RenderTasks(ids{3, 2, 3, 8}))
 	assert.Equal(t, "There is no task 8: the plan has tasks 1 to 4.", b.RenderTasks(ids{8}))
+}
+
+// Proves R2: who creates tasks is told their ids by specialist, as it dispatches them.
+func TestRenderCreated(t *testing.T) {
+	assert.Equal(t, "Created, numbered in the order given.\nfood: 3, 5\nlogistics: 4", board.RenderCreated(events.TasksCreated{Tasks: []events.Task{
+		{ID: 3, Text: "Lunches", AssignedTo: "food"}, {ID: 4, Text: "Trains", AssignedTo: "logistics"}, {ID: 5, Text: "Dinners", AssignedTo: "food"},
+	}}))
 }

@@ -28,7 +28,7 @@ func (t tools) dispatch(s team.Specialist) agent.Tool {
 	return agent.Tool{
 		Tool: llm.Tool{
 			Name:        loop.DispatchTool(s.ID),
-			Description: "Does the tasks assigned to it. " + s.Description,
+			Description: s.Description,
 			Parameters:  agent.Schema[dispatchArgs](),
 		},
 		Handler: loop.Dispatch(func(tx *thread.Tx, in agent.Invocation) (events.DispatchID, string) {

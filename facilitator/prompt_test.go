@@ -87,10 +87,10 @@ func TestPromptsAndToolsStayShort(t *testing.T) {
 	require.NoError(t, err)
 	system, err := facilitator.System(tm)
 	require.NoError(t, err)
-	require.LessOrEqual(t, sent(system, facilitator.Tools(tm, nil)), 5_900, "characters of each request of the facilitator")
+	require.LessOrEqual(t, sent(system, facilitator.Tools(tm, nil)), 5_740, "characters of each request of the facilitator")
 	system, err = specialists.System(tm, tm.Specialists[0], nil)
 	require.NoError(t, err)
-	require.LessOrEqual(t, sent(system, specialists.Tools(tm)), 3_000, "characters of each request of a specialist")
+	require.LessOrEqual(t, sent(system, specialists.Tools(tm)), 2_700, "characters of each request of a specialist")
 }
 
 // sent counts the characters of a system prompt with tools.

@@ -3,6 +3,7 @@ package facilitator
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -55,7 +56,7 @@ type createArgs struct {
 type draft struct {
 	Text       string          `json:"text" jsonschema:"What is to be done, complete in itself."`
 	AssignedTo events.AgentID  `json:"assigned_to"`
-	Replaces   []events.TaskID `json:"replaces,omitempty" jsonschema:"Declined tasks that it stands in for: they no longer count as missing."`
+	Replaces   []events.TaskID `json:"replaces,omitempty" jsonschema:"Declined tasks that it stands in for."`
 }
 
 func (t tools) createTasks() agent.Tool {
@@ -95,11 +96,7 @@ func (t tools) create(tx *thread.Tx, in agent.Invocation, args createArgs) agent
 		return agent.Refuse(err)
 	}
 	tx.Emit(in.Agent, thread.Facilitator, created)
-	ids := make([]events.TaskID, len(created.Tasks))
-	for i, task := range created.Tasks {
-		ids[i] = task.ID
-	}
-	return agent.Result{Text: "Created:\n" + tx.Run.Board.RenderTasks(ids)}
+	return agent.Result{Text: board.RenderCreated(created)}
 }
 
 // replacesBusy keeps a declined task from being replaced while its specialist, still at
@@ -134,9 +131,9 @@ func (t tools) recordTaskLimit(tx *thread.Tx, in agent.Invocation, drafts []boar
 func (t tools) planStatus() agent.Tool {
 	return loop.PureFunc(llm.Tool{
 		Name:        "get_plan_status",
-		Description: "Shows all tasks and which are done.",
+		Description: "Shows which tasks are done, and what is open.",
 	}, func(tx *thread.Tx, _ agent.Invocation, _ struct{}) agent.Result {
-		return agent.Result{Text: tx.Run.Board.RenderTasks(nil)}
+		return agent.Result{Text: tx.Run.Board.RenderStatus()}
 	})
 }
 
@@ -183,11 +180,35 @@ func (t tools) readClean() agent.Tool {
 		if text == "" {
 			return agent.Result{Text: "The document is empty."}
 		}
+		if t.hasRead(tx) {
+			return agent.Result{Text: "Nothing has changed since read_document showed you the whole document: " +
+				"the user gets those texts in that order, without authors and ids."}
+		}
 		head, more := chars.Cut(text, t.team.Limits.MaxReadChars)
 		if more > 0 {
 			head += fmt.Sprintf("… (%d more characters. To read a part of them: read_document with %s.)", more, placeNames(t.team.Document))
 		}
 		return agent.Result{Text: head}
+	})
+}
+
+// hasRead reports whether the whole document as it stands is in a result that the
+// facilitator has before it. What a summary has taken the place of is not.
+func (t tools) hasRead(tx *thread.Tx) bool {
+	text, shown := specialists.RenderDocument(tx.Run, t.team.Limits, document.Place{})
+	live := 0
+	for _, place := range tx.Run.Document.Places() {
+		live += len(tx.Run.Document.Entries(place))
+	}
+	if len(shown) < live {
+		return false
+	}
+	talk := tx.Run.Conversation(thread.Facilitator)
+	if turn := talk.Turn(); turn != nil && slices.ContainsFunc(turn.Calls, func(call thread.Call) bool { return call.Result == text }) {
+		return true
+	}
+	return slices.ContainsFunc(talk.Messages(), func(m events.Message) bool {
+		return m.Role == events.RoleTool && m.Content == text
 	})
 }
 

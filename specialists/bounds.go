@@ -2,7 +2,6 @@ package specialists
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/convene-run/convene/agent"
 	"github.com/convene-run/convene/document"
@@ -26,9 +25,4 @@ func RecordDocumentLimit(tx *thread.Tx, in agent.Invocation, err error) {
 		return
 	}
 	tx.Emit(in.Agent, thread.ActorOf(in.Dispatch), limit.Fact("The write was refused, and the model told so."))
-}
-
-func written(layout document.Layout, e events.DocumentUpdated) string {
-	place := document.Place{Section: e.Section, Slot: e.Slot}
-	return fmt.Sprintf("Written as entry %d in %s.", e.EntryID, layout.Args(place))
 }

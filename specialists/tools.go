@@ -23,7 +23,7 @@ type readTasksArgs struct {
 func (t tools) readTasks() agent.Tool {
 	return loop.PureFunc(llm.Tool{
 		Name:        "read_tasks",
-		Description: "Shows tasks of the plan.",
+		Description: "Shows how tasks of the plan stand.",
 	}, func(tx *thread.Tx, _ agent.Invocation, args readTasksArgs) agent.Result {
 		return agent.Result{Text: tx.Run.Board.RenderTasks(args.TaskIDs)}
 	})
@@ -36,7 +36,7 @@ type completeTaskArgs struct {
 func (t tools) completeTask() agent.Tool {
 	return loop.PureFunc(llm.Tool{
 		Name:        "complete_task",
-		Description: "Marks your task as done, once its result is written.",
+		Description: "Marks your task as done.",
 	}, func(tx *thread.Tx, in agent.Invocation, args completeTaskArgs) agent.Result {
 		updated, warning, result, err := tx.Run.Board.Complete(in.Agent, assigned(tx.Run, in.Dispatch), args.TaskID)
 		if err == nil && updated != nil && refusedInTurn(tx, in, updated.ID) {
@@ -81,13 +81,13 @@ func wroteTheSame(turn *thread.Turn, refused thread.Call) bool {
 
 type declineTaskArgs struct {
 	TaskID events.TaskID `json:"task_id"`
-	Reason string        `json:"reason" jsonschema:"What prevents it, in a sentence."`
+	Reason string        `json:"reason"`
 }
 
 func (t tools) declineTask() agent.Tool {
 	return loop.PureFunc(llm.Tool{
 		Name:        "decline_task",
-		Description: "Says that your task cannot be done. It stays open; the facilitator is told why.",
+		Description: "Says that your task cannot be done. It stays open; the facilitator is told the reason.",
 	}, func(tx *thread.Tx, in agent.Invocation, args declineTaskArgs) agent.Result {
 		updated, result, err := tx.Run.Board.Decline(assigned(tx.Run, in.Dispatch), args.TaskID, args.Reason)
 		if err != nil {
@@ -113,16 +113,21 @@ func (t tools) readDocument() agent.Tool { return ReadDocument(t.team) }
 func ReadDocument(t *team.Team) agent.Tool {
 	return loop.PureFunc(llm.Tool{
 		Name:        "read_document",
-		Description: "Shows the document, each entry with author and id, its lines behind \"> \". Name a place to read that alone.",
+		Description: "Shows the document, or one place of it, each entry with author and id.",
 		Parameters:  agent.Schema[struct{}](loop.Place(t.Document, true)),
 	}, func(tx *thread.Tx, _ agent.Invocation, place map[string]any) agent.Result {
 		filter, err := t.Document.Filter(place)
 		if err != nil {
 			return agent.Refuse(err)
 		}
-		text, shown := tx.Run.Document.RenderTagged(document.Query{Place: filter, Budget: t.Limits.MaxReadChars, Most: t.Limits.MaxToolResultChars})
+		text, shown := RenderDocument(tx.Run, t.Limits, filter)
 		return agent.Result{Text: text, Shown: shown}
 	})
+}
+
+// RenderDocument is what read_document shows, and which entries of it whole.
+func RenderDocument(run *thread.Run, l team.Limits, filter document.Place) (text string, shown []document.Shown) {
+	return run.Document.RenderTagged(document.Query{Place: filter, Budget: l.MaxReadChars, Most: l.MaxToolResultChars})
 }
 
 const writeTool = "write_section"
@@ -130,13 +135,13 @@ const writeTool = "write_section"
 // writeArgs are the arguments of write_section other than the place.
 type writeArgs struct {
 	Content string        `json:"content"`
-	TaskID  events.TaskID `json:"task_id,omitempty" jsonschema:"Your task that it answers. Name it where you have several."`
+	TaskID  events.TaskID `json:"task_id,omitempty" jsonschema:"Your task that it answers, where you have several."`
 }
 
 func (t tools) writeSection() agent.Tool {
 	return loop.PureFunc(llm.Tool{
 		Name:        writeTool,
-		Description: "Appends an entry to the document. What stands there stays.",
+		Description: "Appends an entry to the document. The facilitator merges those of one place.",
 		Parameters:  agent.Schema[writeArgs](loop.Place(t.team.Document, false)),
 	}, func(tx *thread.Tx, in agent.Invocation, args writeArgs) agent.Result {
 		updated, err := t.entry(tx, in, args)
@@ -173,7 +178,7 @@ func (t tools) put(tx *thread.Tx, in agent.Invocation, entry events.DocumentUpda
 		return agent.Refuse(refused)
 	}
 	tx.Emit(in.Agent, thread.ActorOf(in.Dispatch), entry)
-	return agent.Result{Text: written(t.team.Document, entry)}
+	return agent.Result{Text: fmt.Sprintf("Written as entry %d.", entry.EntryID)}
 }
 
 // answered are the tasks that an entry answers: the one that the model named, if it

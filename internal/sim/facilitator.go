@@ -115,10 +115,16 @@ func (p *part) requiredArguments(name string) map[string]any {
 func (p *part) board() []task {
 	known := map[int]task{}
 	for _, e := range p.exchanges {
-		if e.name == toolCreateTasks || e.name == toolPlanStatus {
-			for _, t := range parseTasks(e.result) {
-				known[t.id] = t
-			}
+		if e.name != toolCreateTasks && e.name != toolPlanStatus {
+			continue
+		}
+		for _, t := range parseCreated(e.result) {
+			known[t.id] = t
+		}
+		for _, id := range parseDone(e.result) {
+			t := known[id]
+			t.id, t.done = id, true
+			known[id] = t
 		}
 	}
 	list := make([]task, 0, len(known))

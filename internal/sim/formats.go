@@ -15,6 +15,10 @@ var (
 	// taskLine is a task of the board: `- [ ] 3 (food) Shortlist restaurants`, or
 	// `- [ ] 3 (food, declined) …`.
 	taskLine = lazyregexp.New(`(?m)^[ \t]*-[ \t]*\[([ xX])\][ \t]*#?(\d+)[ \t]*\(([^)\n]*)\)[ \t]*(.*)$`)
+	// createdLine is the ids that a specialist's new tasks were given: `food: 1, 3`.
+	createdLine = lazyregexp.New(`(?m)^(\S+): (\d+(?:, \d+)*)$`)
+	// doneTasks is which tasks are done, where they have no lines: `2/3 done (1, 3), open: 2`.
+	doneTasks = lazyregexp.New(`^\d+/\d+ done \(([\d, ]+)\)`)
 	// slotLine is a heading that carries the arguments which address its slot:
 	// `## day=1 time_slot=morning`.
 	slotLine = lazyregexp.New(`^#{1,6}(?:\s+\w+=(?:"(?:[^"\\]|\\.)*"|\S+))+\s*$`)
@@ -91,6 +95,29 @@ func parseTasks(text string) []task {
 		})
 	}
 	return tasks
+}
+
+// parseCreated gives the tasks that a result of create_tasks says were created. Their texts
+// are in the call.
+func parseCreated(text string) []task {
+	tasks := parseTasks(text)
+	if !strings.HasPrefix(text, "Created") {
+		return tasks
+	}
+	for _, m := range createdLine.FindAllStringSubmatch(text, -1) {
+		for _, id := range parseNumbers(m[2]) {
+			tasks = append(tasks, task{id: id, agent: m[1]})
+		}
+	}
+	return tasks
+}
+
+// parseDone gives the ids of the tasks that are done as the state of the plan names them.
+func parseDone(text string) []int {
+	if m := doneTasks.FindStringSubmatch(text); m != nil {
+		return parseNumbers(m[1])
+	}
+	return nil
 }
 
 // parseBriefing reads the tasks of the message that assigns them.

@@ -72,7 +72,7 @@ func (p *part) highestTask() int {
 	highest := 0
 	for _, m := range p.req.Messages {
 		if m.Role == events.RoleTool {
-			for _, t := range parseTasks(m.Content) {
+			for _, t := range parseCreated(m.Content) {
 				highest = max(highest, t.id)
 			}
 		}

@@ -47,7 +47,7 @@ func quotedTopic(request string) string {
 // and how many more headings there are.
 func (p *part) highlights() (lines []string, more int) {
 	text, _ := p.result(toolReadClean, 0)
-	if text == "" {
+	if !strings.HasPrefix(text, "#") { // it was not called, or says that nothing has changed
 		text, _ = p.result(toolReadDocument, 0)
 	}
 	section, title, used := "", "", true
@@ -55,6 +55,9 @@ func (p *part) highlights() (lines []string, more int) {
 		line = strings.TrimSpace(line)
 		if m := heading.FindStringSubmatch(line); m != nil {
 			title, used = m[2], false
+			if slotLine.MatchString(line) {
+				title = placeTitle(m[2])
+			}
 			if len(m[1]) <= 2 {
 				section = title
 			} else if section != "" {
@@ -76,6 +79,25 @@ func (p *part) highlights() (lines []string, more int) {
 		lines = append(lines, fmt.Sprintf("- *%s*: %s", title, plainSentence(line)))
 	}
 	return lines, more
+}
+
+// placeTitle words the address of a slot as the clean document does: `day=1
+// time_slot=morning` is "Day 1, Morning".
+func placeTitle(address string) string {
+	var parts []string
+	for _, m := range argument.FindAllStringSubmatch(address, -1) {
+		value := parseAddress(m[0])[m[1]]
+		switch {
+		case m[1] == "day" && value == "0":
+			value = "general"
+		case m[1] == "day":
+			value = "day " + value
+		case len(parts) > 0 && (value == "general" || value == "main"):
+			continue
+		}
+		parts = append(parts, upperFirst(strings.NewReplacer("_", " ", "-", " ").Replace(value)))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // plainSentence gives the first sentence of a line without its marks, with the next

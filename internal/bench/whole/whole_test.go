@@ -14,6 +14,10 @@ import (
 	"github.com/convene-run/convene/team"
 )
 
+// maxPromptTokens is what convene may send for the job. It was 25,800 before results left out
+// what their reader has before it.
+const maxPromptTokens = 24_000
+
 // Both programs play the whole job against the server, to its answer: what is compared is the
 // same work.
 func TestBothPlayTheJob(t *testing.T) {
@@ -27,7 +31,7 @@ func TestBothPlayTheJob(t *testing.T) {
 		require.NoError(t, os.WriteFile(in, []byte(`{"request":"Plan three days in Kyoto for two, #00017"}`+"\n"), 0o600))
 		require.NoError(t, bare(t.Context(), served.URL+"/v1", in, 1))
 		require.EqualValues(t, callsPerRow, s.calls.Load())
-		chunks := s.sent.Load()
+		chunks, prompt := s.sent.Load(), s.prompt.Load()
 
 		log := events.NewMemory()
 		r, err := runner.New(runner.Config{Log: log, Models: endpoint.New(endpoint.Config{Default: "bench", BaseURL: served.URL + "/v1"})})
@@ -39,6 +43,7 @@ func TestBothPlayTheJob(t *testing.T) {
 		require.Equal(t, events.StatusCompleted, result.Status, result.Reason)
 		require.EqualValues(t, 2*callsPerRow, s.calls.Load())
 		require.Equal(t, 2*chunks, s.sent.Load())
+		require.LessOrEqual(t, s.prompt.Load()-prompt, int64(maxPromptTokens))
 	}
 }
 
