@@ -80,12 +80,13 @@ func (c *Client) attempt(ctx context.Context, req *llm.Request, yield func(llm.D
 	}
 	kept := llm.KeptFrom(events.APIMessages, c.Provider(), req.Model)
 	s := &stream{Call: wire.NewCall(c.Conn, req, yield), client: c, kept: kept}
-	body := wire.NewBody()
-	defer body.Release()
-	w := writer{dst: body.Data, req: req, kept: kept, tier: c.Tier(req.Tier), refused: c.refusals.Of(req.Model)}
-	w.request()
-	body.Data = w.dst
-	return s.Run(ctx, "messages", body, s)
+	tier, refused := c.Tier(req.Tier), c.refusals.Of(req.Model)
+	encode := func(dst []byte) []byte {
+		w := writer{dst: dst, req: req, kept: kept, tier: tier, refused: refused}
+		w.request()
+		return w.dst
+	}
+	return s.Run(ctx, "messages", encode, s)
 }
 
 // refusedBack names the answers to thinking that was sent back and is not taken.

@@ -64,8 +64,7 @@ func (c *Client) attempt(ctx context.Context, req *llm.Request, yield func(llm.D
 	s.calls.grew = s.AddFragment
 	s.calls.history = req.Messages
 	s.think.bare = s.Rethink
-	body := wire.NewBody()
-	defer body.Release()
-	body.Data = appendRequest(body.Data, req, &c.cfg, tag, c.refusals.Of(req.Model))
-	return s.Run(ctx, "chat/completions", body, s)
+	refused := c.refusals.Of(req.Model)
+	encode := func(dst []byte) []byte { return appendRequest(dst, req, &c.cfg, tag, refused) }
+	return s.Run(ctx, "chat/completions", encode, s)
 }

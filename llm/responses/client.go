@@ -71,12 +71,13 @@ func (c *Client) attempt(ctx context.Context, req *llm.Request, yield func(llm.D
 	}
 	kept := llm.KeptFrom(events.APIResponses, c.Provider(), req.Model)
 	s := &stream{Call: wire.NewCall(c.Conn, req, yield), client: c, kept: kept}
-	body := wire.NewBody()
-	defer body.Release()
-	w := writer{dst: body.Data, req: req, kept: kept, tier: c.Tier(req.Tier), refused: c.refusals.Of(req.Model), strict: &c.strict}
-	w.request()
-	body.Data = w.dst
-	return s.Run(ctx, "responses", body, s)
+	tier, refused := c.Tier(req.Tier), c.refusals.Of(req.Model)
+	encode := func(dst []byte) []byte {
+		w := writer{dst: dst, req: req, kept: kept, tier: tier, refused: refused, strict: &c.strict}
+		w.request()
+		return w.dst
+	}
+	return s.Run(ctx, "responses", encode, s)
 }
 
 // refusedBack names the answers to items that were sent back and are not taken: those

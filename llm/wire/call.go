@@ -134,11 +134,11 @@ func (s *Call) Request() *llm.Request { return s.req }
 //
 // path is that of the API below the base URL; where nothing is there it is looked for
 // with and without /v1.
-func (s *Call) Run(ctx context.Context, path string, body *Body, protocol Protocol) error {
+func (s *Call) Run(ctx context.Context, path string, encode Encode, protocol Protocol) error {
 	s.parent, s.protocol = ctx, protocol
 	base := int(s.conn.at.Load())
 	s.to = s.conn.bases[base].JoinPath(path)
-	err := s.run(body)
+	err := s.run(encode)
 	for errors.Is(err, errNothingThere) {
 		next := s.conn.elsewhere(base, path)
 		if next == nil {
@@ -146,7 +146,7 @@ func (s *Call) Run(ctx context.Context, path string, body *Body, protocol Protoc
 			break
 		}
 		base, s.to = base+1, next
-		if err = s.run(body); !errors.Is(err, errNothingThere) {
+		if err = s.run(encode); !errors.Is(err, errNothingThere) {
 			s.conn.at.Store(int32(base))
 		}
 	}
@@ -162,7 +162,7 @@ func (s *Call) Run(ctx context.Context, path string, body *Body, protocol Protoc
 	return err
 }
 
-func (s *Call) run(body *Body) error {
+func (s *Call) run(encode Encode) error {
 	s.ctx, s.cancel = context.WithCancelCause(s.parent)
 	defer s.cancel(nil)
 	silence := s.conn.silence(s.req)
@@ -174,7 +174,7 @@ func (s *Call) run(body *Body) error {
 	defer total.Stop()
 
 	s.sent = time.Now()
-	response, err := s.conn.send(s.ctx, s.to, body)
+	response, err := s.conn.send(s.ctx, s.to, encode)
 	if err != nil {
 		return s.transportError(err)
 	}

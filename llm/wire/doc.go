@@ -6,9 +6,7 @@
 // prices are the matter of [llm.Caller].
 //
 //	conn := wire.NewConn(wire.Config{Provider: "openai", BaseURL: "https://api.openai.com/v1"})
-//	body := wire.NewBody()
-//	defer body.Release()
-//	body.Data = appendRequest(body.Data, &req)
+//	encode := func(dst []byte) []byte { return appendRequest(dst, &req) }
 //	call := wire.NewCall(conn, &req, yield)
-//	err := call.Run(ctx, "responses", body, &protocol{Call: call})
+//	err := call.Run(ctx, "responses", encode, &protocol{Call: call})
 package wire
