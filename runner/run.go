@@ -334,9 +334,9 @@ func (r *Run) run(ctx, work context.Context, live *agent.Live) {
 	defer r.runner.registry.drives(r, false)
 	r.heed() // what was posted while nobody drove the run
 	underWay, end := context.WithCancel(context.WithoutCancel(ctx))
-	var watching sync.WaitGroup
-	watching.Go(func() { r.lookAfter(underWay) })
-	watching.Go(func() { r.listen(underWay) })
+	stopLooking := r.lookAfter()
+	var listening sync.WaitGroup
+	listening.Go(func() { r.listen(underWay) })
 
 	dispatcher := specialists.NewDispatcher(specialists.Config{
 		Files: r.files(), FilesRoot: r.terms.FilesRoot,
@@ -351,7 +351,8 @@ func (r *Run) run(ctx, work context.Context, live *agent.Live) {
 		err = r.talk(ctx, work, live, dispatcher)
 	}
 	end()
-	watching.Wait()
+	listening.Wait()
+	stopLooking()
 	if errors.Is(err, loop.ErrSuspended) {
 		err = r.journal.Do(func(tx *thread.Tx) {
 			if !tx.Run.Status.Over() {
@@ -389,29 +390,22 @@ func (r *Run) listen(ctx context.Context) {
 // retryInterval is the pause before a run listens for its mail again.
 const retryInterval = time.Second
 
-// lookAfter checks the agents and the clock until ctx ends.
-func (r *Run) lookAfter(ctx context.Context) {
+// lookAfter checks the agents and the clock until done is called.
+func (r *Run) lookAfter() (done func()) {
 	limits := r.plan.config.Team.Limits
 	soft := limits.MaxTime * time.Duration(100-limits.WrapUpShare) / 100
-	ticker := time.NewTicker(min(watchInterval, max(soft/10, time.Millisecond)))
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case now := <-ticker.C:
-			r.watch.look(now)
-			used := r.before + now.Sub(r.begun) - r.patience.time(now)
-			limit := timeLimit(events.LimitMaxTime, limits.MaxTime, used)
-			switch {
-			case used >= limits.MaxTime:
-				r.stop(limit)
-			case used >= soft:
-				r.governor.outOfTime(used)
-				r.work(limit)
-			}
+	return every(min(watchInterval, max(soft/10, time.Millisecond)), func(now time.Time) {
+		r.watch.look(now)
+		used := r.before + now.Sub(r.begun) - r.patience.time(now)
+		limit := timeLimit(events.LimitMaxTime, limits.MaxTime, used)
+		switch {
+		case used >= limits.MaxTime:
+			r.stop(limit)
+		case used >= soft:
+			r.governor.outOfTime(used)
+			r.work(limit)
 		}
-	}
+	})
 }
 
 // heed acts on what others posted to the thread.

@@ -16,6 +16,34 @@ import (
 // enough for bounds that are given in seconds, seldom enough to cost nothing.
 const watchInterval = time.Second
 
+// every calls look again and again, that long after it returned, until done is called, which
+// waits for a call under way. Between two calls it has no goroutine, whose stack thousands of
+// runs would have.
+func every(interval time.Duration, look func(now time.Time)) (done func()) {
+	var (
+		mu    sync.Mutex // held during a call; guards what follows
+		over  bool
+		timer *time.Timer
+	)
+	mu.Lock()
+	defer mu.Unlock()
+	timer = time.AfterFunc(interval, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if over {
+			return
+		}
+		look(time.Now())
+		timer.Reset(interval)
+	})
+	return func() {
+		mu.Lock()
+		defer mu.Unlock()
+		over = true
+		timer.Stop()
+	}
+}
+
 // Signal says that an agent is silent: that it works on, or that it takes longer
 // than expected. Signals are lossy and never in the log.
 type Signal struct {
