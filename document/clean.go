@@ -91,7 +91,7 @@ func (d *Document) headed() iter.Seq2[string, *Entry] {
 			}
 			if entry.Place != slot {
 				slot = entry.Place
-				if heading := d.layout.slotHeading(slot); heading != "" {
+				if heading := d.layout.SlotHeading(slot); heading != "" {
 					lead += "### " + heading + "\n\n"
 				}
 			}

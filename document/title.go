@@ -32,10 +32,10 @@ func (l Layout) SlotTitle(slot string) string {
 	return inWords(slot)
 }
 
-// slotHeading is the title of the place's slot, or "" where a heading would say
+// SlotHeading is the title of the place's slot, or "" where a heading would say
 // nothing: in a section of one slot, and above what concerns a section as a
 // whole.
-func (l Layout) slotHeading(p Place) string {
+func (l Layout) SlotHeading(p Place) string {
 	switch l.Kind() {
 	case KindTravel:
 		if p.Slot == generalSlot {

@@ -65,7 +65,7 @@ func TestProvenanceOfTheAnswer(t *testing.T) {
 	log, s := answered(t, content, false)
 	server := serve(t, web.Config{Log: log})
 	b := browse(t)
-	b.open(server.url("/#/runs/" + string(s.run)))
+	b.open(server.url("/runs/" + string(s.run)))
 	b.wait(`document.querySelectorAll('.answer .s').length > 8`)
 	told := func(start string) string {
 		t.Helper()
@@ -113,7 +113,7 @@ func TestProvenanceOfTheAnswer(t *testing.T) {
 	log, s = answered(t, "The tofu house is closed on Mondays", true)
 	server = serve(t, web.Config{Log: log})
 	b.open("about:blank")
-	b.open(server.url("/#/runs/" + string(s.run)))
+	b.open(server.url("/runs/" + string(s.run)))
 	b.wait(`document.querySelectorAll('.answer .s').length === 1`)
 	b.press("j")
 	b.wait(`/no model wrote it[^]*word for word in\s+entry 2/.test(document.querySelector('.provenance').innerText)`)

@@ -55,7 +55,7 @@ func TestAccessibility(t *testing.T) {
 		{"help", "/", `document.querySelector('.runs a')`, []string{"?"}},
 	})
 	b.open("about:blank")
-	b.open(server.url("/#/runs/" + string(run.Run)))
+	b.open(server.url("/runs/" + string(run.Run)))
 	b.wait(statusOver)
 	js[bool](b, `(document.querySelector('main').append(document.createElement('img')), true)`)
 	require.Contains(t, violations(b, allRules), "image-alt", "what is wrong is found")
@@ -134,7 +134,7 @@ func TestAccessibilityOfBatches(t *testing.T) {
 		{"compare", "/compare", `document.querySelectorAll(".compare select").length === 2`, nil},
 		{"batches-nothing", "/batches?q=nothing", `document.querySelector('.empty')`, nil},
 	})
-	b.open(server.url("/#/batches"))
+	b.open(server.url("/batches"))
 	b.wait(`document.querySelectorAll('.batches li').length === 4`)
 	for _, words := range []string{"running", "interrupted", "suspended", "degraded", "the bound of $1.50 was met", "Its process is gone. Run the same command again to continue.", "rows/s", "left"} {
 		require.Contains(t, b.text(".batches"), words)

@@ -155,7 +155,7 @@ func TestFollowABatch(t *testing.T) {
 	runs := newSimRuns(t, log, sim.Options{})
 	server := serve(t, web.Config{Log: log, Runs: runs})
 	b := browse(t)
-	b.open(server.url("/#/batches"))
+	b.open(server.url("/batches"))
 	b.wait(`document.querySelector('.empty')?.innerText.includes('convene batch IN -o OUT')`)
 	b.shot("batches-empty")
 
@@ -178,9 +178,9 @@ func TestFollowABatch(t *testing.T) {
 
 	// A row under way leads to its run, and that back.
 	b.click(".under-way a")
-	b.wait(`location.hash.startsWith('#/runs/') && document.querySelector('.head .of')?.innerText.startsWith('row q-4')`)
+	b.wait(`location.pathname.startsWith('/runs/') && document.querySelector('.head .of')?.innerText.startsWith('row q-4')`)
 	b.click(".head .of a")
-	b.wait(`location.hash.startsWith('#/batches/') && ` + rowsDone + ` === 41`)
+	b.wait(`location.pathname.startsWith('/batches/') && ` + rowsDone + ` === 41`)
 
 	// The server goes away and comes back: the page says so, and goes on by itself.
 	server.stop()
@@ -204,22 +204,22 @@ func TestFollowABatch(t *testing.T) {
 	// A cause leads to the rows of its status, and a row to its run and back.
 	require.Equal(t, []int{1, 1}, js[[]int](b, `["button", "span"].map((kind) => document.querySelectorAll(`+"`.causes ${kind}.cause`"+`).length)`), "rows without a run cannot be shown")
 	b.click(".causes button.cause")
-	b.wait(`location.hash.includes('status=failed') && ` + batchRow + ` === 4`)
+	b.wait(`location.search.includes('status=failed') && ` + batchRow + ` === 4`)
 	b.reload()
 	b.wait(batchRow + ` === 4 && document.querySelector('.batch-rows select').value === 'failed'`)
 	require.Equal(t, "q-11 q-26 q-41 q-56", js[string](b, `[...document.querySelectorAll('#batch-rows .row .id')].map((e) => e.innerText).join(' ')`))
 	b.choose(".batch-rows select", "")
 	b.wait(batchRow + ` > 5`)
 	b.press("/", "day 33")
-	b.wait(`location.hash.includes('q=day') && ` + batchRow + ` === 1`)
+	b.wait(`location.search.includes('q=day') && ` + batchRow + ` === 1`)
 	b.press(kb.Escape, "r", kb.ArrowDown, kb.Enter)
-	b.wait(`location.hash.startsWith('#/runs/') && document.querySelector('.head .of')?.innerText.startsWith('row q-33')`)
+	b.wait(`location.pathname.startsWith('/runs/') && document.querySelector('.head .of')?.innerText.startsWith('row q-33')`)
 	js[bool](b, `(history.back(), true)`)
-	b.wait(`location.hash.includes('q=day') && document.querySelector('#batch-rows .row.selected .id')?.innerText === 'q-33'`)
+	b.wait(`location.search.includes('q=day') && document.querySelector('#batch-rows .row.selected .id')?.innerText === 'q-33'`)
 
 	// Any moment of it can be seen again.
 	b.press(kb.Home)
-	b.wait(`location.hash.includes('at=1') && document.querySelector('.head .done').innerText === '0/60 rows'`)
+	b.wait(`location.search.includes('at=1') && document.querySelector('.head .done').innerText === '0/60 rows'`)
 	require.Contains(t, b.text(".notice"), "Event 1 of")
 	b.reload()
 	b.wait(`document.querySelector('.head .done')?.innerText === '0/60 rows'`)
@@ -255,7 +255,7 @@ func TestBatchIsInterrupted(t *testing.T) {
 	s := tellBatch(t, log, 400, 120)
 	server := serve(t, web.Config{Log: log})
 	b := browse(t)
-	b.open(server.url("/#/batches/" + string(s.id) + "?status=running"))
+	b.open(server.url("/batches/" + string(s.id) + "?status=running"))
 	b.wait(`(` + batchState + `).includes('running') && document.querySelector('.head').innerText.includes('held by host:1')`)
 	b.wait(rowsRunning + " > 0")
 	require.NoError(t, log.Release(t.Context(), s.key, s.epoch))

@@ -46,7 +46,7 @@ func TestHundredThousandRows(t *testing.T) {
 		t.Helper()
 		require.Less(t, js[int](b, `document.querySelectorAll('*').length`), 2000, "elements of the page")
 	}
-	path := "/#/batches/" + string(s.id)
+	path := "/batches/" + string(s.id)
 	loading := time.Now()
 	b.open(server.url(path))
 	b.wait(`document.querySelector('.head .done')?.innerText === '100,000/100,000 rows' && ` + batchRow + ` > 5`)
@@ -95,7 +95,7 @@ func TestRowsStayWhereTheyAreRead(t *testing.T) {
 	tell()
 	server := serve(t, web.Config{Log: log})
 	b := browse(t)
-	b.open(server.url("/#/batches/" + string(s.id) + "?status=running"))
+	b.open(server.url("/batches/" + string(s.id) + "?status=running"))
 	b.wait(batchRow + ` > 5`)
 	js[bool](b, `(document.querySelector('#batch-rows').scrollTop = 50 * 44 + 10, true)`)
 	b.wait(`document.querySelector('#batch-rows').innerText.includes('Plan day 104')`)

@@ -69,7 +69,7 @@ func TestBatchIsSteeredFromItsPage(t *testing.T) {
 	server := serve(t, web.Config{Log: log, Batches: &steer.Batches{Runner: r, Again: again}})
 	id := s.drive(false)
 	b := browse(t)
-	b.open(server.url("/#/batches/" + string(id)))
+	b.open(server.url("/batches/" + string(id)))
 	const buttons = `[...document.querySelectorAll('.head .actions button')].map((e) => e.innerText).join()`
 	done := func(rows string) string {
 		return `document.querySelector('.head .done').innerText === '` + rows + `/4 rows'`

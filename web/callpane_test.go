@@ -38,7 +38,7 @@ func TestModelCallIsRead(t *testing.T) {
 	}
 	server := serve(t, web.Config{Log: log})
 	b := browse(t)
-	b.open(server.url("/#/runs/" + string(s.run) + "?sel=event:4"))
+	b.open(server.url("/runs/" + string(s.run) + "?sel=event:4"))
 	b.wait(`document.querySelector('.call .tool-call, .call .body')`)
 	facts := strings.Join(strings.Fields(b.text(".call-facts")), " ")
 	require.Equal(t, "model sim m-1 input 2,400 tokens, 1,000 cached output 70 tokens, 40 of them reasoning searches 1 of the web, by the provider cost $0.013 time 1.9 s, first token after 200 ms, after waiting 50 ms attempts 2 ended stop", facts)

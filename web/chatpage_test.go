@@ -53,14 +53,14 @@ func TestConversation(t *testing.T) {
 			const saying = document.querySelector('.saying .body')?.innerText;
 			if (saying) window.spoken.add(saying);
 		}).observe(document.body, {subtree: true, childList: true, characterData: true}))`)
-	b.open(server.url("/#/threads"))
+	b.open(server.url("/threads"))
 	b.wait(`document.querySelector('.start select')`)
 	b.shot("threads-empty")
 	js[bool](b, `(document.querySelector('.start select').append(new Option('skill-builder', 'skill-builder', true, true)), true)`)
 	b.click("#new-request")
 	b.press("I want to create a skill that sends Slack alerts")
 	b.press(kb.Enter, kb.Enter, kb.Enter)
-	b.wait(`location.hash.startsWith('#/threads/') && document.querySelector('.floor')?.innerText.includes('Skill Creation Assistant has the floor')`)
+	b.wait(`location.pathname.startsWith('/threads/') && document.querySelector('.floor')?.innerText.includes('Skill Creation Assistant has the floor')`)
 	b.wait(`document.querySelector('.mark')?.innerText.includes('Skill Creation Assistant')`)
 	b.wait(`document.querySelector('.head')?.innerText.includes('Step 1 of 5') && ` + atRest)
 	b.wait(`window.spoken.size > 1`) // its tokens were read as they came
@@ -81,7 +81,7 @@ func TestConversation(t *testing.T) {
 	b.click(".offer button")
 	b.wait(resumed)
 	b.shows("Reconnecting you with Skill Creation Assistant")
-	key := events.ThreadKey{Tenant: events.LocalTenant, Thread: events.ThreadID(js[string](b, `location.hash.slice('#/threads/'.length)`))}
+	key := events.ThreadKey{Tenant: events.LocalTenant, Thread: events.ThreadID(js[string](b, `location.pathname.slice('/threads/'.length)`))}
 	b.sameAs(log, key)
 
 	server.stop()
@@ -98,7 +98,7 @@ func TestConversation(t *testing.T) {
 	b.wait(resumed)
 	b.sameAs(log, key)
 	b.click(".said.assistant .of-run")
-	b.wait(`location.hash.startsWith('#/runs/') && document.querySelector('.timeline')`)
+	b.wait(`location.pathname.startsWith('/runs/') && document.querySelector('.timeline')`)
 	b.clean()
 }
 
@@ -146,7 +146,7 @@ func TestDesk(t *testing.T) {
 	require.NoError(t, log.Release(t.Context(), c.key, c.epoch))
 	server := serve(t, web.Config{Log: log})
 	b := browse(t)
-	b.open(server.url("/#/threads"))
+	b.open(server.url("/threads"))
 	b.wait(`document.querySelector('.threads li')`)
 	require.Contains(t, b.text(".threads li"), "waits for a person")
 	require.Contains(t, b.text(".threads li"), "Refund the second charge")
@@ -188,7 +188,7 @@ func TestApprovalOnThePage(t *testing.T) {
 	require.NoError(t, log.Release(t.Context(), c.key, c.epoch))
 	server := serve(t, web.Config{Log: log})
 	b := browse(t)
-	b.open(server.url("/#/threads"))
+	b.open(server.url("/threads"))
 	b.wait(`document.querySelector('.threads li')?.innerText.includes('waits for an approval')`)
 	b.click(".threads a")
 	b.before(`window.posts = []; const real = fetch; window.fetch = (path, how) => { if (how?.method === 'POST') { window.posts.push(JSON.parse(how.body)); return new Promise(() => {}); } return real(path, how); }`)
@@ -225,7 +225,7 @@ func TestDeskAnswersAndReleases(t *testing.T) {
 	c.rests()
 	c.say("Is anybody there?")
 	b := browse(t)
-	b.open(server.url("/#/threads"))
+	b.open(server.url("/threads"))
 	b.wait(`document.querySelector('.threads li')?.innerText.includes('waits for a person')`)
 	b.click(".threads a")
 	b.wait(`document.querySelector('#message')?.placeholder.startsWith('Answer in the agent')`)
@@ -259,7 +259,7 @@ func TestReleasesWhoIsAskedBesideTheAgents(t *testing.T) {
 	c.say("I want to speak to a human about my invoice", `"team":"support"`)
 	require.NotNil(t, c.rests().Person)
 	b := browse(t)
-	b.open(d.url("/#/threads/" + string(c.thread)))
+	b.open(d.url("/threads/" + string(c.thread)))
 	for _, label := range []string{"Answer as a person", "Release"} {
 		b.clickText(".choices button", label)
 	}

@@ -49,7 +49,7 @@ func TestPassageIsOpenedInItsSource(t *testing.T) {
 	}
 	server := serve(t, web.Config{Log: log})
 	b := browse(t)
-	b.open(server.url("/#/runs/" + string(s.run)))
+	b.open(server.url("/runs/" + string(s.run)))
 	b.wait(`document.querySelectorAll('.footnotes li').length === 3`)
 	require.Equal(t, "Acme is from 1998.", b.text(`[data-entry="1"] .s`))
 	require.Contains(t, b.text(".footnotes li:first-child summary"), "About <i>Acme</i>, https://a.example/")

@@ -81,7 +81,7 @@ func TestListsStandWhereTheyAreShown(t *testing.T) {
 			const row = document.querySelector('.runs a[href*="/runs/"], .threads a');
 			if (row) places.add(Math.round(row.getBoundingClientRect().top));
 		}).observe(document.body, {subtree: true, childList: true}))`)
-	for path, list := range map[string]string{"/": "/api/v1/runs?", "/#/threads": "/api/v1/threads?"} {
+	for path, list := range map[string]string{"/": "/api/v1/runs?", "/threads": "/api/v1/threads?"} {
 		b.open("about:blank")
 		b.open(server.url(path))
 		b.wait(fmt.Sprintf(`document.querySelector('h1') && performance.getEntriesByType('resource').some((e) => e.name.includes(%q) && e.responseEnd)`, list))

@@ -69,7 +69,7 @@ func TestNowIsReadByKeyboard(t *testing.T) {
 	}
 	server := serve(t, web.Config{Log: log})
 	b := browse(t)
-	b.open(server.url("/#/runs/" + string(s.run)))
+	b.open(server.url("/runs/" + string(s.run)))
 	b.wait(`document.querySelectorAll('.now li').length > 20 && document.querySelector('.canvas')`)
 	require.True(t, js[bool](b, `(() => { const e = document.querySelector('.now'); return e.scrollHeight > e.clientHeight; })()`))
 	for range 60 {

@@ -52,11 +52,17 @@ const (
 	keep    = "private, max-age=31536000, immutable"
 )
 
-// registerPage adds the page at / and its files beside it.
-func registerPage(mux router) {
+// registerPage adds the page at the addresses of what it shows, and its files beside it.
+func (s *Server) registerPage(mux router) {
+	for _, path := range []string{"/runs", "/threads", "/threads/{id}", "/batches", "/batches/{id}", "/compare"} {
+		mux.page(path, s.servePage(noFrame))
+	}
+	mux.page("/{$}", s.servePage(s.listFrame))
+	mux.page("/runs/{run_id}", s.servePage(s.runFrame))
+	// Browsers ask for this where a page names no icon, and the page does so once it can be read.
+	mux.page("/favicon.ico", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	const script = "text/javascript; charset=utf-8"
 	assets := map[string]*asset{
-		"/{$}":      loadAsset("index.html", "text/html; charset=utf-8", recheck),
 		"/icon.svg": loadAsset("icon.svg", "image/svg+xml", recheck),
 	}
 	parts := map[string]string{}

@@ -44,7 +44,7 @@ func BenchmarkPage(b *testing.B) {
 	pages := []struct{ name, address, useful string }{
 		{"healthz", "/healthz", ""},
 		{"list", "/", ".runs a"},
-		{"run", "/#/runs/" + string(run), "#document .answer"},
+		{"run", "/runs/" + string(run), "#document .answer"},
 	}
 	const samples = 5
 	cold, warm := map[string][]float64{}, map[string][]float64{}
@@ -100,7 +100,7 @@ func BenchmarkAppendToPaint(b *testing.B) {
 func onThePage(t testing.TB, server *served, _ events.ThreadID, count int, drive func()) []time.Duration {
 	t.Helper()
 	b := browse(t)
-	b.open(server.url("/#/runs/r"))
+	b.open(server.url("/runs/r"))
 	b.wait(`document.querySelector('#log-title')`)
 	js[bool](b, `(() => {
 		window.drawn = [];

@@ -71,7 +71,7 @@ func TestReading(t *testing.T) {
 	js[bool](b, `(document.querySelector('.takeaway').open = false, true)`)
 
 	b.click(".answer p .s:nth-child(2)")
-	b.wait(`location.hash.includes('s=0.20') && /answer/.test(document.querySelector('.provenance').innerText)`)
+	b.wait(`location.search.includes('s=0.20') && /answer/.test(document.querySelector('.provenance').innerText)`)
 	b.reload()
 	b.wait(`document.activeElement.matches('.answer .s') && document.activeElement.innerText === 'It has two sentences.'`)
 
@@ -115,11 +115,11 @@ func TestCodeHasColours(t *testing.T) {
 	}
 	b.open(server.url("/"))
 	b.wait(`document.querySelector('.runs a')`)
-	b.open(server.url("/#/runs/" + string(words)))
+	b.open(server.url("/runs/" + string(words)))
 	b.wait(`document.querySelector('#document .entry')`)
 	b.rest()
 	require.False(t, loaded(), "no code, no colours")
-	b.open(server.url("/#/runs/" + string(code)))
+	b.open(server.url("/runs/" + string(code)))
 	b.wait(coloured("added") + ` === '+new'`)
 	require.True(t, loaded())
 	require.Equal(t, []string{"func", "// Greets all. |Even you.", `"hello"`, "42", "-old"}, js[[]string](b, fmt.Sprintf("[%s, %s, %s, %s, %s]",

@@ -51,7 +51,7 @@ func TestHundredThousandEvents(t *testing.T) {
 	}
 	server := serve(t, web.Config{Log: log})
 	b := browse(t)
-	b.open(server.url("/#/runs/" + string(s.run)))
+	b.open(server.url("/runs/" + string(s.run)))
 	b.wait(fmt.Sprintf(`document.querySelector('#log-title')?.innerText.includes('%d')`, s.seq))
 	b.wait(`document.querySelectorAll('#log-rows .row').length > 3`)
 	t.Logf("loaded %d events in %.0f ms", s.seq, js[float64](b, `performance.now()`))
@@ -79,7 +79,7 @@ func TestHundredThousandEvents(t *testing.T) {
 		}},
 		{"stepping", 3, func() {
 			b.press(strings.Repeat(kb.ArrowLeft, 10), strings.Repeat(kb.ArrowRight, 5))
-			b.wait(fmt.Sprintf(`location.hash.includes('at=%d')`, int(s.seq)-5))
+			b.wait(fmt.Sprintf(`location.search.includes('at=%d')`, int(s.seq)-5))
 		}},
 		{"scrubbing", 3, func() {
 			for i := range 40 {
@@ -89,7 +89,7 @@ func TestHundredThousandEvents(t *testing.T) {
 		}},
 		{"first and newest", 3, func() {
 			b.press(kb.Home, kb.ArrowRight, kb.ArrowRight, kb.End)
-			b.wait(`!location.hash.includes('at=')`)
+			b.wait(`!location.search.includes('at=')`)
 		}},
 		{"pointing at the timeline", 3, func() {
 			for i := range 20 {

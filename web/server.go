@@ -160,7 +160,7 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET /ws", s.serveSocket)
 	mux.HandleFunc("GET /api/v1/threads/{thread_id}/events", s.serveStream)
 	s.registerAPI(mux)
-	registerPage(mux)
+	s.registerPage(mux)
 	mux.HandleFunc("GET /api/v1/runs/{run_id}/export", s.serveExport)
 	mux.HandleFunc("GET /api/v1/users/{user_id}/export", s.serveUserExport)
 	mux.HandleFunc("GET /api/v1/runs/{run_id}/artifacts/{artifact_id}", s.serveArtifact)

@@ -52,7 +52,7 @@ func TestSignedIn(t *testing.T) {
 	b.shot("signed-in")
 	b.click(".who summary")
 
-	b.open(server.url("/#/threads/" + string(s.key.Thread)))
+	b.open(server.url("/threads/" + string(s.key.Thread)))
 	b.shows("Write to [EMAIL_1], not to [EMAIL_2].")
 	b.clickText(".actions button", "Show values")
 	b.shows("Write to bob@example.org, not to [EMAIL_2].")
@@ -60,7 +60,7 @@ func TestSignedIn(t *testing.T) {
 	b.shot("values")
 	b.clickText(".actions button", "Hide values")
 	b.shows("Write to [EMAIL_1]")
-	b.open(server.url("/#/runs/" + string(s.run)))
+	b.open(server.url("/runs/" + string(s.run)))
 	b.clickText(".actions button", "Show values")
 	b.wait(`document.querySelector('.answer')?.innerText.includes('bob@example.org')`)
 	b.clean()

@@ -40,7 +40,7 @@ func TestTimelineShowsFailedAttempts(t *testing.T) {
 	log, s := troubled(t)
 	server := serve(t, web.Config{Log: log})
 	b := browse(t)
-	b.open(server.url("/#/runs/" + string(s.run)))
+	b.open(server.url("/runs/" + string(s.run)))
 	b.wait(`document.querySelectorAll('#log-rows .row').length > 3`)
 	for _, want := range []struct {
 		ms    float64
@@ -95,7 +95,7 @@ func TestTimelineByKey(t *testing.T) {
 	log, s := troubled(t)
 	server := serve(t, web.Config{Log: log})
 	b := browse(t)
-	b.open(server.url("/#/runs/" + string(s.run)))
+	b.open(server.url("/runs/" + string(s.run)))
 	b.wait(`document.querySelector('.canvas')`)
 	js[bool](b, `(document.querySelector('.canvas').focus(), true)`)
 	said := func(words string) {
@@ -107,13 +107,13 @@ func TestTimelineByKey(t *testing.T) {
 	b.press(kb.ArrowDown, kb.ArrowRight)
 	said(": attempt that failed d1.1 try 1: HTTP 429, slow down <b>, 200 ms")
 	b.press(kb.Enter)
-	b.wait(`/sel=event/.test(location.hash) && /at=/.test(location.hash)`)
+	b.wait(`/sel=event/.test(location.search) && /at=/.test(location.search)`)
 	thumb := `Math.abs(document.querySelector('.thumb').getBoundingClientRect().x + 8 - document.querySelector('.moment-line').getBoundingClientRect().x) <= 1`
 	b.wait(thumb)
 	at := js[[]float64](b, `(() => { const r = document.querySelector('.slide').getBoundingClientRect(); return [r.x + 0.76 * r.width, r.y + r.height / 2]; })()`)
-	before := js[string](b, `location.hash`)
+	before := js[string](b, `location.search`)
 	require.NoError(t, chromedp.Do(b.ctx, chromedp.MouseClickXY(at[0], at[1])))
-	b.wait(fmt.Sprintf(`location.hash !== %q`, before))
+	b.wait(fmt.Sprintf(`location.search !== %q`, before))
 	b.wait(thumb)
 	b.press(kb.Escape)
 	b.shot("timeline-keys")
@@ -142,7 +142,7 @@ func TestManyLanes(t *testing.T) {
 	}
 	server := serve(t, web.Config{Log: log})
 	b := browse(t)
-	b.open(server.url("/#/runs/" + string(s.run)))
+	b.open(server.url("/runs/" + string(s.run)))
 	b.wait(fmt.Sprintf(`document.querySelector('#log-title')?.innerText.includes('%d')`, s.seq))
 	b.wait(`document.querySelectorAll('.names span').length > 3`)
 	height := js[float64](b, `document.querySelector('.canvas').clientHeight`)
@@ -165,7 +165,7 @@ func TestManyLanes(t *testing.T) {
 	require.Less(t, at[2], 1.0, "the name lies within the lanes")
 	b.wait(fmt.Sprintf(`(() => { const c = document.querySelector('.canvas'); return c.getContext('2d').getImageData(Math.round(%g * c.width), Math.round(%g * c.height), 1, 1).data[3] > 0; })()`, along, at[2])) // the stroke is drawn beside its name
 	require.NoError(t, chromedp.Do(b.ctx, chromedp.MouseClickXY(at[0], at[1])))
-	b.wait(fmt.Sprintf(`location.hash.includes('sel=event%%3A%d')`, seqs[agents-1]))
+	b.wait(fmt.Sprintf(`location.search.includes('sel=event%%3A%d')`, seqs[agents-1]))
 	b.shot("timeline-many")
 	b.clean()
 }
@@ -180,7 +180,7 @@ func TestTimelineCountsRetriesDown(t *testing.T) {
 	started, err := runs.Start(t.Context(), operator, web.Job{Request: "Plan a day"})
 	require.NoError(t, err)
 	b := browse(t)
-	b.open(server.url("/#/runs/" + string(started.Run)))
+	b.open(server.url("/runs/" + string(started.Run)))
 	b.wait(`document.querySelector('.now .doing')?.innerText.includes('retry in')`)
 	first := b.title(0.6, 0)
 	require.Regexp(t, `^retry in 0:[0-3]\d \(429\)$`, first)
@@ -200,7 +200,7 @@ func TestTimelineShowsLostCalls(t *testing.T) {
 	log, s := lost(t)
 	server := serve(t, web.Config{Log: log})
 	b := browse(t)
-	b.open(server.url("/#/runs/" + string(s.run)))
+	b.open(server.url("/runs/" + string(s.run)))
 	b.wait(`document.querySelectorAll('#log-rows .row').length > 5`)
 	for _, want := range []struct {
 		ms    float64

@@ -60,7 +60,7 @@ func TestStreamOfTokens(t *testing.T) {
 	live.say("d1.1", web.LivePiece{Text: "Größe 漢字 ", Begins: true})
 	server := serve(t, web.Config{Log: log, Runs: live})
 	b := browse(t)
-	b.open(server.url("/#/runs/" + string(s.run)))
+	b.open(server.url("/runs/" + string(s.run)))
 	b.wait(`document.querySelector('.now .tail')?.innerText !== undefined && document.querySelectorAll('.now button.who').length === 2`)
 	js[bool](b, `(document.querySelectorAll('.now button.who')[1].focus(), true)`)
 	b.press(kb.Enter)

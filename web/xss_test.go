@@ -76,16 +76,17 @@ window.turn = () => new Promise((done) => { const c = new MessageChannel(); c.po
 // take the processor from what it waits for.
 window.until = async (what, test) => {
 	for (const end = performance.now() + 180_000; !test(); ) {
-		if (performance.now() > end) throw new Error(what + " never came: " + location.hash + "\n" + document.body.innerText.slice(0, 2000));
+		if (performance.now() > end) throw new Error(what + " never came: " + location.href + "\n" + document.body.innerText.slice(0, 2000));
 		await new Promise((changed) => {
 			const late = setTimeout(changed, 50); // of an input's value no observer hears
 			waiting.add(() => { clearTimeout(late); changed(); });
 		});
 	}
 };
-window.goto = async (hash) => {
-	if (location.hash === hash) return;
-	await new Promise((done) => { addEventListener("hashchange", () => done(), { once: true }); location.hash = hash; });
+window.goto = async (path) => {
+	if (document.getElementById("log")) location.hash = path; // a page from disk
+	else history.pushState(null, "", path);
+	dispatchEvent(new PopStateEvent("popstate"));
 	await turn();
 	await turn();
 };
@@ -97,7 +98,7 @@ window.press = (selector) => { document.querySelector(selector).click(); return 
 // walk looks at a run in every way that the page has, and gives the JSON of the events
 // as the page shows it, and the titles of the timeline.
 window.walk = async (id, seqs, moments, opened) => {
-	const run = "#/runs/" + encodeURIComponent(id);
+	const run = "/runs/" + encodeURIComponent(id);
 	const words = encodeURIComponent(id);
 	await goto(run);
 	await until("the log", () => document.querySelectorAll("#log-rows .row").length >= seqs.length);
@@ -316,16 +317,16 @@ func half(from int) (texts []string) {
 // says where there is none.
 func showServed(t *testing.T, server *served, a *account, runs map[string][]events.Envelope, vectors []string) {
 	b, harmless := lookOut(t)
-	b.open(server.url("/#/?rows=1"))
+	b.open(server.url("/?rows=1"))
 	b.wait(`document.querySelector(".runs a")`)
 	for _, vector := range vectors {
 		for _, body := range b.walk(runs[vector], true) {
 			a.book(t, body)
 		}
 		js[bool](b, fmt.Sprintf(`(async () => {
-			await goto("#/runs/" + encodeURIComponent(%q));
+			await goto("/runs/" + encodeURIComponent(%q));
 			await until("the failure", () => document.querySelector(".notice.failure"));
-			await goto("#/runs/" + encodeURIComponent(%q));
+			await goto("/runs/" + encodeURIComponent(%q));
 			await until("the refusal", () => document.querySelector("main.message h1"));
 			return true;
 		})()`, "failed "+vector, "no "+vector))
@@ -394,7 +395,7 @@ func showList(t *testing.T) {
 	}
 	server := serve(t, web.Config{Log: log, Runs: hostileServer{}, Version: hostile()[0]})
 	b, harmless := lookOut(t)
-	b.open(server.url("/#/?rows=1"))
+	b.open(server.url("/?rows=1"))
 	b.wait(`document.querySelectorAll(".runs > li").length === 50 && document.querySelector(".start option")`)
 	for shown := 50; shown < len(hostile()); {
 		js[bool](b, `document.querySelector(".runs + button").click() ?? true`)
@@ -407,9 +408,9 @@ func showList(t *testing.T) {
 		require.Equal(t, strings.Join(strings.Fields(vector), " "), requests[len(requests)-1-i])
 		require.Equal(t, vector, offered[i])
 	}
-	js[bool](b, fmt.Sprintf(`goto("#/?status=" + encodeURIComponent(%q)).then(() => true)`, strings.Join(hostile(), ",")))
+	js[bool](b, fmt.Sprintf(`goto("/?status=" + encodeURIComponent(%q)).then(() => true)`, strings.Join(hostile(), ",")))
 	b.wait(`document.querySelector(".trouble")?.textContent.includes("query.status")`)
-	js[bool](b, fmt.Sprintf(`goto("#/?q=" + encodeURIComponent(%q)).then(() => true)`, hostile()[0]))
+	js[bool](b, fmt.Sprintf(`goto("/?q=" + encodeURIComponent(%q)).then(() => true)`, hostile()[0]))
 	b.wait(`!document.querySelector(".trouble")`)
 	js[bool](b, `(document.documentElement.style.opacity = '', true)`)
 	b.shot("hostile")
@@ -435,13 +436,13 @@ func showBatches(t *testing.T, a *account) {
 	}
 	server := serve(t, web.Config{Log: log, Runs: hostileServer{}, Version: hostile()[0]})
 	b, harmless := lookOut(t)
-	b.open(server.url("/#/batches"))
+	b.open(server.url("/batches"))
 	b.wait(`document.querySelectorAll(".runs > li").length === 50`)
 	for _, vector := range hostile() {
 		key := events.ThreadKey{Tenant: events.LocalTenant, Thread: events.ThreadID(vector)}
 		bodies := encoded(t, log, key)
 		js[bool](b, fmt.Sprintf(`(async (id, last) => {
-			await goto("#/batches/" + encodeURIComponent(id));
+			await goto("/batches/" + encodeURIComponent(id));
 			await until("the batch", () => document.querySelector(".scrubber .moment")?.textContent.startsWith("seq " + last + " "));
 			await until("the rows", () => document.querySelector(".batch [role=option]"));
 			for (let seq = last; seq > 0; seq--) {
@@ -452,7 +453,7 @@ func showBatches(t *testing.T, a *account) {
 			await press(".scrubber .live");
 			document.querySelector(".batch .causes button")?.click();
 			await turn();
-			await goto("#/batches/no " + encodeURIComponent(id));
+			await goto("/batches/no " + encodeURIComponent(id));
 			await until("the refusal", () => document.querySelector("main.message h1"));
 			return true;
 		})(%q, %d)`, vector, len(bodies)))

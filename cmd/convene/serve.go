@@ -259,16 +259,16 @@ func netCause(err error) error {
 	return failed.Err
 }
 
-// announce says where the dashboard is, and opens it if that is wanted. fragment
-// leads to a run.
-func (d *dashboard) announce(open bool, fragment string) error {
+// announce says where the dashboard is, and opens it if that is wanted. place
+// is the path of what it shows first.
+func (d *dashboard) announce(open bool, place string) error {
 	url, err := d.server.LoginURL()
 	if err != nil {
 		return err
 	}
-	d.say("dashboard: " + url + fragment)
+	d.say("dashboard: " + url + place)
 	if open {
-		if err := openBrowser(url + fragment); err != nil {
+		if err := openBrowser(url + place); err != nil {
 			d.say(fmt.Sprintf("no browser could be opened (%v): open the address by hand", err))
 		}
 	}

@@ -72,7 +72,7 @@ func (w *companion) add(run *runner.Run) error {
 	if w == nil {
 		return nil
 	}
-	return w.dash.announce(w.flags.open, "#/runs/"+string(run.ID()))
+	return w.dash.announce(w.flags.open, "runs/"+string(run.ID()))
 }
 
 // announce shows a batch that has started.
@@ -80,7 +80,7 @@ func (w *companion) announce(id events.BatchID) error {
 	if w == nil {
 		return nil
 	}
-	return w.dash.announce(w.flags.open, "#/batches/"+string(id))
+	return w.dash.announce(w.flags.open, "batches/"+string(id))
 }
 
 // stays is said where the dashboard outlives what it shows.
@@ -121,12 +121,12 @@ func (a *app) showFile(ctx context.Context, config web.Config, run string, f wat
 	if err != nil {
 		return usage(err)
 	}
-	fragment := "#/runs/" + run
+	place := "runs/" + run
 	if speed > 0 {
-		fragment += fmt.Sprintf("?play=1&speed=%g", speed)
+		place += fmt.Sprintf("?play=1&speed=%g", speed)
 	}
 	interrupts := a.interrupts() // before anybody knows where to look
-	if err := dash.announce(f.open, fragment); err != nil {
+	if err := dash.announce(f.open, place); err != nil {
 		return errors.Join(err, dash.stop())
 	}
 	dash.say(stays)

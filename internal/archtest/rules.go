@@ -55,7 +55,7 @@ var vendors = []struct {
 	{"github.com/spf13/pflag", []string{"cmd"}, "the command line belongs to cmd"},
 	{"charm.land", []string{"cmd"}, "the terminal belongs to cmd and its views"},
 	{"github.com/charmbracelet", []string{"cmd"}, "the terminal belongs to cmd and its views"},
-	{"github.com/yuin/goldmark", []string{"cmd"}, "the terminal belongs to cmd and its views"},
+	{"github.com/yuin/goldmark", []string{"cmd", "web"}, "people read answers in the terminal and on the page"},
 	{"github.com/gorilla/websocket", []string{"web"}, "HTTP is served in one place"},
 	{"github.com/danielgtaylor/huma", []string{"web"}, "HTTP is served in one place"},
 	{"github.com/prometheus/client_golang", []string{"web", "webhook"}, "metrics are for those who serve"},

@@ -4,41 +4,38 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/evanw/esbuild/pkg/api"
 )
 
-// writePage writes the page, in which stand its style and the script of the lists, and the
-// parts of the script that are loaded when they are needed. The names by which parts are
-// asked for stand for what they contain; their files have none of that, and parts.json tells
-// which is which.
+// writePage writes the page, in which stand its style and the script that it begins with, and
+// the parts of the script that are loaded after that. The names by which parts are asked for
+// stand for what they contain; their files have none of that, and parts.json tells which is
+// which.
 func writePage(src, dist string) error {
-	src, err := filepath.Abs(src)
+	made, err := writeParts(src, dist)
 	if err != nil {
 		return err
-	}
-	own, err := exports(src)
-	if err != nil {
-		return err
-	}
-	files, needed, err := writeParts(src, dist, own)
-	if err != nil {
-		return err
-	}
-	views := ""
-	for asked, name := range files {
-		if name == "views.js" {
-			views = "/" + asked
-		}
 	}
 	first := bundle(filepath.Join(src, "first.ts"), "", api.ES2022)
-	first.Define = map[string]string{"viewsPart": `"` + views + `"`}
+	first.Define = map[string]string{}
+	app := made.needs("app")
+	views := slices.DeleteFunc(made.needs("views"), func(part string) bool { return slices.Contains(app, part) })
+	for name, parts := range map[string][]string{"appParts": app, "viewsParts": views} {
+		list, err := json.Marshal(parts)
+		if err != nil {
+			return err
+		}
+		first.Define[name] = string(list)
+	}
+	script, err := inline(first)
+	if err != nil {
+		return err
+	}
 	page, err := os.ReadFile(filepath.Join(src, "index.html"))
 	if err != nil {
 		return err
@@ -47,18 +44,12 @@ func writePage(src, dist string) error {
 	if err != nil {
 		return err
 	}
-	page = bytes.Replace(page, []byte("<!-- style -->"), slices.Concat([]byte("<style>"), style, []byte("</style>")), 1)
-	for mark, options := range map[string]api.BuildOptions{"<!-- first -->": first, "<!-- script -->": lending(src, views, needed)} {
-		script, err := inline(options)
-		if err != nil {
-			return err
-		}
-		page = bytes.Replace(page, []byte(mark), script, 1)
-	}
+	page = bytes.Replace(page, []byte("<!-- first -->"), script, 1)
+	page = bytes.Replace(page, []byte("<!-- style -->"), slices.Concat([]byte("<style>"), bytes.TrimSpace(style), []byte("</style>")), 1)
 	if err := os.WriteFile(filepath.Join(dist, "index.html"), page, 0o644); err != nil {
 		return err
 	}
-	text, err := json.MarshalIndent(files, "", "\t")
+	text, err := json.MarshalIndent(made.files, "", "\t")
 	if err != nil {
 		return err
 	}
@@ -80,128 +71,76 @@ func inline(options api.BuildOptions) ([]byte, error) {
 	return slices.Concat([]byte("<script>"), script, []byte("</script>")), nil
 }
 
-// The page's script lends its modules to the parts, which must share them: there is one
-// address, and one of each signal. A module cannot be imported from a script that stands in a
-// page, so they are in window.lent, by their names.
+// parts are the files that the page's script is made of.
+type parts struct {
+	// files are their names, by those under which they are asked for.
+	files map[string]string
+	// imports are what each cannot begin without.
+	imports map[string][]string
+}
 
-// exports are what the modules of the page's own script export, by their files.
-func exports(src string) (map[string][]string, error) {
-	own, err := examine(src, filepath.Join(src, "app.tsx"))
-	if err != nil {
-		return nil, err
-	}
-	each, err := examine(src, slices.Sorted(maps.Keys(own.Inputs))...)
-	if err != nil {
-		return nil, err
-	}
-	files := map[string][]string{}
-	for _, output := range each.Outputs {
-		if output.EntryPoint == "" {
-			continue
+// needs gives the addresses of a part and of all that it cannot begin without, itself first.
+func (p parts) needs(name string) (addresses []string) {
+	var add func(asked string)
+	add = func(asked string) {
+		if slices.Contains(addresses, "/"+asked) {
+			return
 		}
-		file, err := filepath.Abs(output.EntryPoint)
-		if err != nil {
-			return nil, err
+		addresses = append(addresses, "/"+asked)
+		for _, other := range p.imports[asked] {
+			add(other)
 		}
-		files[file] = output.Exports
 	}
-	return files, nil
-}
-
-// metafile is what the bundler tells of what it has built.
-type metafile struct {
-	Inputs  map[string]any
-	Outputs map[string]struct {
-		EntryPoint string
-		Exports    []string
+	for asked, file := range p.files {
+		if file == name+".js" {
+			add(asked)
+		}
 	}
-}
-
-// examine builds modules, for what the bundler tells of them.
-func examine(src string, modules ...string) (about metafile, err error) {
-	options := bundle("", "", api.ES2022)
-	options.EntryPoints, options.Outdir, options.Format = modules, src, api.FormatESModule
-	options.Write, options.Metafile, options.Plugins = false, true, []api.Plugin{elsewhere("/views.js")}
-	result := api.Build(options)
-	if err := failure(result.Errors); err != nil {
-		return about, err
-	}
-	return about, json.Unmarshal([]byte(result.Metafile), &about)
-}
-
-// elsewhere has views be loaded from an address.
-func elsewhere(address string) api.Plugin {
-	return api.Plugin{Name: "elsewhere", Setup: func(build api.PluginBuild) {
-		build.OnResolve(api.OnResolveOptions{Filter: `^\./views$`}, func(api.OnResolveArgs) (api.OnResolveResult, error) {
-			return api.OnResolveResult{Path: address, External: true}, nil
-		})
-	}}
+	return addresses
 }
 
 // hashed is the end of a name that stands for contents.
 var hashed = regexp.MustCompile(`-[A-Z0-9]{8}\.js$`)
 
-// writeParts writes the parts. It gives their files by the names under which they are asked
-// for, and the modules that they borrow.
-func writeParts(src, dist string, own map[string][]string) (files map[string]string, needed []string, err error) {
-	options := bundle(filepath.Join(src, "views.ts"), "", api.ES2022)
-	options.Outdir, options.Format, options.Splitting, options.Write = dist, api.FormatESModule, true, false
+func writeParts(src, dist string) (parts, error) {
+	options := bundle(filepath.Join(src, "app.tsx"), "", api.ES2022)
+	options.EntryPoints = append(options.EntryPoints, filepath.Join(src, "views.ts"))
+	options.Outdir, options.Format, options.Splitting, options.Write, options.Metafile = dist, api.FormatESModule, true, false, true
 	options.EntryNames, options.ChunkNames = "[name]-[hash]", "[name]-[hash]"
-	options.Plugins = []api.Plugin{borrowing(src, own, &needed), alone("highlight")}
+	options.Plugins = []api.Plugin{alone("highlight")}
 	result := api.Build(options)
 	if err := failure(result.Errors); err != nil {
-		return nil, nil, err
+		return parts{}, err
 	}
-	files = map[string]string{}
+	var about struct {
+		Outputs map[string]struct {
+			Imports []struct{ Path, Kind string }
+		}
+	}
+	if err := json.Unmarshal([]byte(result.Metafile), &about); err != nil {
+		return parts{}, err
+	}
+	made := parts{map[string]string{}, map[string][]string{}}
+	for path, output := range about.Outputs {
+		asked := filepath.Base(path)
+		for _, needed := range output.Imports {
+			if needed.Kind == "import-statement" {
+				made.imports[asked] = append(made.imports[asked], filepath.Base(needed.Path))
+			}
+		}
+	}
 	for _, output := range result.OutputFiles {
 		asked := filepath.Base(output.Path)
-		files[asked] = hashed.ReplaceAllString(asked, ".js")
-		if err := os.WriteFile(filepath.Join(dist, files[asked]), output.Contents, 0o644); err != nil {
-			return nil, nil, err
+		name := hashed.ReplaceAllString(asked, ".js")
+		for _, other := range made.files {
+			if other == name {
+				return parts{}, fmt.Errorf("two parts of the script are called %s: give the modules that they share to one of them", name)
+			}
+		}
+		made.files[asked] = name
+		if err := os.WriteFile(filepath.Join(dist, name), output.Contents, 0o644); err != nil {
+			return parts{}, err
 		}
 	}
-	slices.Sort(needed)
-	return files, slices.Compact(needed), nil
-}
-
-// borrowing has a part take from the page's script what is there.
-func borrowing(src string, own map[string][]string, needed *[]string) api.Plugin {
-	type again struct{}
-	return api.Plugin{Name: "borrowing", Setup: func(build api.PluginBuild) {
-		build.OnResolve(api.OnResolveOptions{Filter: "."}, func(args api.OnResolveArgs) (api.OnResolveResult, error) {
-			if _, asked := args.PluginData.(again); asked || args.Kind == api.ResolveEntryPoint {
-				return api.OnResolveResult{}, nil
-			}
-			found := build.Resolve(args.Path, api.ResolveOptions{Importer: args.Importer, ResolveDir: args.ResolveDir, Kind: args.Kind, PluginData: again{}})
-			if len(found.Errors) > 0 || own[found.Path] == nil {
-				return api.OnResolveResult{}, nil // the bundler says what is wrong
-			}
-			// The names of parts stand for the paths in them too: no machine's own may be there.
-			name, err := filepath.Rel(src, found.Path)
-			return api.OnResolveResult{Path: filepath.ToSlash(name), Namespace: "lent"}, err
-		})
-		build.OnLoad(api.OnLoadOptions{Filter: ".", Namespace: "lent"}, func(args api.OnLoadArgs) (api.OnLoadResult, error) {
-			*needed = append(*needed, args.Path)
-			names := strings.Join(own[filepath.Join(src, filepath.FromSlash(args.Path))], ", ")
-			contents := fmt.Sprintf("const {%s} = window.lent[%q]; export {%s}", names, args.Path, names)
-			return api.OnLoadResult{Contents: &contents}, nil
-		})
-	}}
-}
-
-// lending is the page's script, with the modules that it lends.
-func lending(src, views string, modules []string) api.BuildOptions {
-	var imports, all strings.Builder
-	for i, name := range modules {
-		if !strings.HasPrefix(name, ".") {
-			name = "./" + name
-		}
-		fmt.Fprintf(&imports, "import * as m%d from %q;\n", i, name)
-		fmt.Fprintf(&all, "%q: m%d,\n", modules[i], i)
-	}
-	options := bundle("", "", api.ES2022)
-	options.EntryPoints = nil
-	options.Plugins = []api.Plugin{elsewhere(views)}
-	options.Stdin = &api.StdinOptions{ResolveDir: src, Contents: imports.String() + "window.lent = {\n" + all.String() + "};\nimport \"./app\";"}
-	return options
+	return made, nil
 }

@@ -116,8 +116,10 @@ function start(): void {
 }
 
 // patienceMs is how long the page is not drawn while there is nothing to read: what
-// comes sooner is then drawn once, and nothing of it moves.
+// comes sooner is then drawn once, and nothing of it moves. What the server has drawn stays
+// until then, however long that is.
 const patienceMs = 300;
+const framed = document.getElementById("app")!.hasChildNodes();
 
 function there(): boolean {
   const { place } = address.value;
@@ -144,7 +146,7 @@ function Header() {
   const themes = { system: "◐", light: "○", dark: "●" };
   return (
     <header class="top">
-      <a class="brand" href={embedded === null ? "#/" : undefined}>convene</a>
+      <a class="brand" href={embedded === null ? link("runs") : undefined}>convene</a>
       {embedded === null && (
         <nav aria-label="Main">
           {lists.map(({ place, one, name }) => (
@@ -201,7 +203,7 @@ function App() {
 
 start();
 document.addEventListener("keydown", (event) => onKey(event, shown.peek()?.view ?? null));
-const late = window.setTimeout(draw, patienceMs);
+const late = framed ? 0 : window.setTimeout(draw, patienceMs);
 const waiting = effect(() => {
   if (there()) queueMicrotask(draw);
 });
