@@ -191,8 +191,19 @@ func js[T any](b *tab, expression string) T {
 	return value
 }
 
-// wait waits until an expression is true.
+// wait waits until an expression is true of what the page's script shows. What the server has
+// drawn before it, until would see.
 func (b *tab) wait(expression string) {
+	b.t.Helper()
+	b.until(drawn + " && (" + expression + ")")
+}
+
+// drawn says that the page's script has drawn it, where it has one: Preact keeps what it drew
+// in the property __k.
+const drawn = `((app) => !app || !app.hasChildNodes() || '__k' in app)(document.getElementById('app'))`
+
+// until waits until an expression is true.
+func (b *tab) until(expression string) {
 	b.t.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(25 * time.Millisecond) {
 		value, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool]("!!("+expression+")"))

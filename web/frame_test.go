@@ -51,12 +51,14 @@ func TestFrames(t *testing.T) {
 			const real = fetch;
 			window.fetch = async (path, how) => { await held; return real(path, how); };`)
 		b.open(server.url(page.address))
-		b.wait(`window.ahead`)
+		b.until(`window.ahead`)
 		before := js[[]string](b, fmt.Sprintf(`look(%q)`, page.texts))
 		require.Greater(t, len(before), 12)
 		if page.address == "/" {
 			js[bool](b, `(document.querySelector('#new-request').focus(), true)`)
 			b.press("typed before")
+		} else {
+			js[bool](b, `document.querySelector('.actions details').open = true`)
 		}
 		js[bool](b, `(window.mine = document.querySelector('.runs a, .answer'), release(), true)`)
 		b.wait(page.over)
@@ -64,6 +66,8 @@ func TestFrames(t *testing.T) {
 		require.True(t, js[bool](b, `mine.isConnected`), "the script takes the elements over")
 		if page.address == "/" {
 			require.Equal(t, "typed before", js[string](b, `document.activeElement.value`))
+		} else {
+			require.Contains(t, b.text(".actions details[open]"), "JSON", "a menu that was opened before stays open")
 		}
 		b.clean()
 	}

@@ -29,9 +29,17 @@ type topView struct {
 	Here string
 	// Theme is the colours that the reader chose, Sign stands for them.
 	Theme, Sign string
-	Name        string
-	Caller      CallerView
+	// Who is signed in; nil where nobody can sign out.
+	Who *whoView
 }
+
+type whoView struct {
+	Name, User, Tenant string
+	Roles              []roleView
+}
+
+// roleView is a role, with words on what it is for where convene knows.
+type roleView struct{ Name, Words string }
 
 type listView struct {
 	Top topView
@@ -198,7 +206,19 @@ func choicesOf(asked url.Values, teams []TeamInfo) []choiceView {
 
 func topOf(r *http.Request, server ServerView, here string) topView {
 	theme := themeOf(r)
-	return topView{Here: here, Theme: theme, Sign: map[string]string{"system": "◐", "light": "○", "dark": "●"}[theme], Caller: server.Caller, Name: oneLine(cmp.Or(server.Caller.User, string(server.Caller.Tenant)), 24)}
+	return topView{Here: here, Theme: theme, Sign: map[string]string{"system": "◐", "light": "○", "dark": "●"}[theme], Who: whoOf(server.Caller)}
+}
+
+func whoOf(caller CallerView) *whoView {
+	if !caller.SignedIn {
+		return nil
+	}
+	tenant := string(caller.Tenant)
+	who := whoView{Name: oneLine(cmp.Or(caller.User, tenant), 24), User: oneLine(caller.User, 80), Tenant: oneLine(tenant, 80)}
+	for _, role := range caller.Roles {
+		who.Roles = append(who.Roles, roleView{oneLine(role, 60), roleWords[role]})
+	}
+	return &who
 }
 
 func runRow(run RunView) rowView {

@@ -84,7 +84,7 @@ func TestListsStandWhereTheyAreShown(t *testing.T) {
 	for path, list := range map[string]string{"/": "/api/v1/runs?", "/threads": "/api/v1/threads?"} {
 		b.open("about:blank")
 		b.open(server.url(path))
-		b.wait(fmt.Sprintf(`document.querySelector('h1') && performance.getEntriesByType('resource').some((e) => e.name.includes(%q) && e.responseEnd)`, list))
+		b.until(fmt.Sprintf(`document.querySelector('h1') && performance.getEntriesByType('resource').some((e) => e.name.includes(%q) && e.responseEnd)`, list))
 		js[bool](b, `new Promise((done) => requestAnimationFrame(() => setTimeout(() => done(true))))`)
 		js[bool](b, `(release(), true)`)
 		b.wait(`document.querySelector('.start select') && places.size > 0`)

@@ -447,7 +447,7 @@ func TestStopAndFork(t *testing.T) {
 	require.Regexp(t, `forked from \w+ at event \d+, told “Keep it short”`, b.text(".head .origin"))
 	b.shot("run-forked")
 	b.click(".head .origin a")
-	b.wait(fmt.Sprintf(`location.pathname.startsWith('/runs/' + %q + '?at=') && /^Event \d+ of/.test(document.querySelector('.notice')?.innerText ?? '')`, string(started.Run)))
+	b.wait(fmt.Sprintf(`(location.pathname + location.search).startsWith('/runs/' + %q + '?at=') && /^Event \d+ of/.test(document.querySelector('.notice')?.innerText ?? '')`, string(started.Run)))
 	b.clean()
 }
 
@@ -470,7 +470,7 @@ func TestExportOpensFromDisk(t *testing.T) {
 	b.wait(statusOver)
 	b.wait(`document.querySelector('.answer') && document.querySelectorAll('#log-rows .row').length > 3`)
 	b.press(kb.ArrowLeft)
-	b.wait(`location.search.includes('at=')`)
+	b.wait(`location.hash.includes('at=')`)
 	b.shot("export")
 	for _, request := range b.requested() {
 		require.True(t, strings.HasPrefix(request, file) || request == "about:blank", request)

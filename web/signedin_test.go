@@ -3,7 +3,9 @@
 package web_test
 
 import (
+	"html"
 	"path/filepath"
+	"regexp"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -50,6 +52,9 @@ func TestSignedIn(t *testing.T) {
 	require.Contains(t, b.text(".who > div"), "in the tenant local")
 	require.Contains(t, b.text(".who > div"), "user: works in threads of one's own")
 	b.shot("signed-in")
+	first := regexp.MustCompile(`<details class="menu who">.*?</details>`).FindString(js[string](b, `fetch('/').then((answer) => answer.text())`))
+	first = html.UnescapeString(regexp.MustCompile("<[^>]*>").ReplaceAllString(first, ""))
+	require.Equal(t, js[string](b, `document.querySelector('.who').textContent`), first, "the script tells something else than the server")
 	b.click(".who summary")
 
 	b.open(server.url("/threads/" + string(s.key.Thread)))

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/convene-run/convene/access"
 	"github.com/convene-run/convene/events"
 )
 
@@ -25,6 +26,16 @@ var statusWords = map[events.Status]statusWord{
 	events.StatusDegraded:      {"!", "degraded", "person"},
 	events.StatusFailed:        {"✗", "failed", "failure"},
 	events.StatusCancelled:     {"–", "cancelled", "quiet"},
+}
+
+// roleWords say what a role is for, as web/src/who.tsx does.
+var roleWords = map[string]string{
+	access.RoleAdmin:    "administers the tenant",
+	access.RoleOperator: "looks after everybody's threads",
+	access.RoleUser:     "works in threads of one's own",
+	access.RoleViewer:   "sees all threads",
+	access.RoleAuditor:  "sees all threads, and who did what",
+	access.RoleMonitor:  "reads the figures of the server",
 }
 
 // wordOf is that of a run or a batch; lost says that nobody drives it any more.

@@ -47,11 +47,13 @@ const waiting = new Set();
 	const look = (el) => {
 		const tag = el.localName;
 		if (el.namespaceURI !== "http://www.w3.org/1999/xhtml") window.bad.push("not HTML: " + tag);
-		const first = document.readyState === "loading" || !document.querySelector("main");
+		const first = document.readyState === "loading" || !document.querySelector("main") ||
+			(tag === "link" && el.parentNode === document.head && /^(modulepreload|icon)$/.test(el.rel) && el.href.startsWith(location.origin + "/")) || // of the page's script
+			(tag === "noscript" && el.parentNode === document.body); // of the page, below the frame
 		if (!tags.has(tag) && !(first && own.has(tag))) window.bad.push("element: " + el.outerHTML.slice(0, 200));
 		if (first && own.has(tag)) return;
 		for (const { name, value } of el.attributes) {
-			const link = name === "href" && tag === "a" && (/^(#(\/|main$)|\/api\/v1\/)/.test(value) ||
+			const link = name === "href" && tag === "a" && (/^(#(\/|main$)|\/api\/v1\/|\/((runs|threads|batches)(\/[^\/]+)?|compare)?(\?|$))/.test(value) ||
 				(["http:", "https:", "mailto:"].includes(el.protocol) && el.target === "_blank" && /noopener.*noreferrer/.test(el.rel)));
 			if (name.startsWith("on") || loads.has(name) || (name === "href" && !link) || (name === "style" && /url|import|expression|image|javascript/i.test(value))) {
 				window.bad.push("attribute: " + name + "=" + value.slice(0, 200) + " of " + tag);

@@ -11,7 +11,7 @@ import { loadRuns, runsThere, RunsPage } from "./runspage";
 import { cycleTheme, theme } from "./theme";
 import { loadThreads, ThreadsPage, threadsThere } from "./threadspage";
 import { tick } from "./clock";
-import { askServer } from "./serverinfo";
+import { asked, askServer } from "./serverinfo";
 import { Who } from "./who";
 import type { ThreadView } from "./threadview";
 import type { Envelope } from "./events";
@@ -123,6 +123,7 @@ const framed = document.getElementById("app")!.hasChildNodes();
 
 function there(): boolean {
   const { place } = address.value;
+  if (framed && !asked.value) return false; // who is signed in stands in the frame
   if (place === "runs") return runsThere();
   if (place === "threads") return threadsThere();
   if (place === "compare") return comparing.value !== null || problem.value !== "";
@@ -134,7 +135,10 @@ function there(): boolean {
 function draw(): void {
   clearTimeout(late);
   waiting();
-  render(<App />, document.getElementById("app")!);
+  const frame = document.getElementById("app")!;
+  const opened = [...frame.querySelectorAll("details[open]")] as HTMLDetailsElement[];
+  render(<App />, frame);
+  for (const menu of opened) menu.open = true; // the reader opened it before there was a script
 }
 
 const lists: { place: Place; one: Place; name: string }[] = [

@@ -33,10 +33,8 @@ function begin(): void {
   if (id) ask(onePath(place, id));
   else if (place !== "compare") ask(listPath(place, params, "", pageSize));
   if (place === "run") ask(eventsPath(id));
-  if (place === "runs") {
-    ask(listPath("batches", params, "", pageSize));
-    ask(serverPath);
-  }
+  if (place === "runs") ask(listPath("batches", params, "", pageSize));
+  ask(serverPath);
   for (const part of id || place === "compare" ? [...appParts, ...viewsParts] : appParts) link("modulepreload", part);
   void import(appParts[0]);
   link("icon", "/icon.svg"); // to draw it takes the browser as long as a small page

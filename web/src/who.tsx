@@ -4,7 +4,8 @@ import { signal } from "@preact/signals";
 import { line } from "./format";
 import { server } from "./serverinfo";
 
-// words say what a role is for. Roles of an operator's own have a name alone.
+// words say what a role is for, as roleWords of web/words.go do. Roles of an operator's own have
+// a name alone.
 const words: Record<string, string> = {
   admin: "administers the tenant",
   operator: "looks after everybody's threads",
