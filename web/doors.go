@@ -88,7 +88,8 @@ func (m router) Handle(pattern string, handler http.Handler) {
 	m.ServeMux.Handle(pattern, m.server.admit(d, handler))
 }
 
-// pageRoute stands for what the page is made of, which tells nothing of anybody's runs.
+// pageRoute stands for the page and what it is made of. What the page tells of runs, it tells by
+// the permissions of the caller: others get it without, and the script says why.
 const pageRoute = "the page"
 
 // page registers a file of the page.

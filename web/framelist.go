@@ -19,10 +19,6 @@ import (
 // framedRows are as many as fill what is in view at first; the script has the rest.
 const framedRows = 10
 
-// pageRows is how many the page's list begins with, as web/src/paths.ts has it: batches stand
-// between as many.
-const pageRows = 50
-
 // topView is the header of a page.
 type topView struct {
 	// Here says how the list of runs is the current page.
@@ -91,7 +87,7 @@ func (s *Server) listFrame(r *http.Request) (string, any) {
 	if !ok {
 		return "", nil
 	}
-	runs, err := s.listRuns(ctx, &listInput{RunFilter: filter, Limit: pageRows})
+	runs, err := s.listRuns(ctx, &listInput{RunFilter: filter, Limit: framedRows})
 	if err != nil {
 		return "", nil
 	}
@@ -106,11 +102,10 @@ func (s *Server) listFrame(r *http.Request) (string, any) {
 	}
 	narrowed := slices.ContainsFunc([]string{"q", "status", "team", "model", "hours", "min_cost"}, func(name string) bool { return asked.Get(name) != "" })
 	if !narrowed && asked.Get("rows") == "" {
-		if view.Rows, err = s.withBatches(ctx, view.Rows, runs.Body.More); err != nil {
+		if view.Rows, err = s.withBatches(ctx, view.Rows); err != nil {
 			return "", nil
 		}
 	}
-	view.Rows = view.Rows[:min(len(view.Rows), framedRows)]
 	view.Empty = `There are no runs yet. Start one above, or with: convene run "…"`
 	if narrowed {
 		view.Empty = "No run matches. Change the search or a filter."
@@ -118,24 +113,17 @@ func (s *Server) listFrame(r *http.Request) (string, any) {
 	return "list", view
 }
 
-// withBatches puts the batches between the runs, newest first: those that started within the
-// time of the runs, where there are more of these.
-func (s *Server) withBatches(ctx context.Context, rows []rowView, more bool) ([]rowView, error) {
-	batches, err := s.listBatches(ctx, &listBatchesInput{Limit: pageRows})
+// withBatches puts the batches between the runs, newest first.
+func (s *Server) withBatches(ctx context.Context, rows []rowView) ([]rowView, error) {
+	batches, err := s.listBatches(ctx, &listBatchesInput{Limit: framedRows})
 	if err != nil {
 		return nil, err
 	}
-	oldest := time.Time{}
-	if more && len(rows) > 0 {
-		oldest = rows[len(rows)-1].at
-	}
 	for _, batch := range batches.Body.Batches {
-		if !batch.Start.Before(oldest) {
-			rows = append(rows, batchRow(batch))
-		}
+		rows = append(rows, batchRow(batch))
 	}
 	slices.SortStableFunc(rows, func(a, b rowView) int { return b.at.Compare(a.at) })
-	return rows, nil
+	return rows[:min(len(rows), framedRows)], nil
 }
 
 // narrowedBy reads how the page's address narrows the list; ok is false where the API would

@@ -38,12 +38,17 @@ type runPageView struct {
 	Texts                                    []textView
 }
 
-// textView is the answer, or a text of the document with the headings above it.
+// textView is the answer, or a text of the document with the headings above it. It is drawn when
+// the page is, not while the thread's fold is held, for which its driver may wait.
 type textView struct {
 	Answer        bool
 	Section, Slot string
-	Text          template.HTML
+	source        string
+	most          int // bytes of source that are drawn
 }
+
+// Text is the source as it is drawn.
+func (v textView) Text() template.HTML { return markdownHTML(v.source, v.most) }
 
 func (s *Server) runFrame(r *http.Request) (string, any) {
 	ctx := r.Context()
@@ -119,7 +124,7 @@ func (s *Server) addTexts(ctx context.Context, run RunView, view *runPageView) e
 			if answer.Fallback {
 				heading += " (the document itself: no model was able to write one)"
 			}
-			view.Texts = []textView{{Answer: true, Section: heading, Text: markdownHTML(answer.Content, framedBytes)}}
+			view.Texts = []textView{{Answer: true, Section: heading, source: answer.Content, most: framedBytes}}
 			return nil
 		}
 		view.Texts = textsOf(folded.Document)
@@ -136,7 +141,7 @@ func textsOf(doc *document.Document) (texts []textView) {
 			if len(texts) == framedTexts || left <= 0 {
 				return texts
 			}
-			text := textView{Slot: slot, Text: markdownHTML(entry.Content, left)}
+			text := textView{Slot: slot, source: entry.Content, most: left}
 			if place.Section != section || len(texts) == 0 {
 				section, text.Section = place.Section, doc.Layout().SectionTitle(place.Section)
 			}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/internal/tsgen/types"
+	"github.com/convene-run/convene/web"
 )
 
 // hostile are texts that would run, or call out, if a page took them for markup.
@@ -466,4 +467,28 @@ func hostileBatch(t *testing.T, vector string) []events.Envelope {
 		})
 	}
 	return envs
+}
+
+// hostileServer tells hostile things of itself: teams, and agents at work.
+type hostileServer struct{ web.Runs }
+
+func (hostileServer) Teams(events.TenantID) []web.TeamInfo {
+	var teams []web.TeamInfo
+	for _, vector := range hostile() {
+		teams = append(teams, web.TeamInfo{Name: vector, Description: vector, Specialists: []events.AgentID{events.AgentID(vector)}})
+	}
+	return teams
+}
+
+func (hostileServer) Live(key events.ThreadKey) ([]web.LiveAgent, bool) {
+	text, since := string(key.Thread), time.Unix(1_800_000_000, 0)
+	agent := web.LiveAgent{
+		Agent: events.AgentID(text), DisplayName: text, Dispatch: events.DispatchID(text), Call: events.ModelCallID(text), Phase: text,
+		Since: since, Heard: since, Attempt: 2, RetryReason: text,
+		Stream: []web.LivePiece{{Text: text, Begins: true}, {From: int64(len(text)), Text: `{"x":"` + text, InCall: true, Begins: true}},
+	}
+	again, writing := agent, agent
+	again.Phase, again.RetryAt, again.Dispatch = "retrying", &since, "again"
+	writing.Phase, writing.Dispatch = "writing", "writing"
+	return []web.LiveAgent{agent, again, writing}, true
 }

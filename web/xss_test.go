@@ -47,9 +47,9 @@ const waiting = new Set();
 	const look = (el) => {
 		const tag = el.localName;
 		if (el.namespaceURI !== "http://www.w3.org/1999/xhtml") window.bad.push("not HTML: " + tag);
-		const first = document.readyState === "loading" || !document.querySelector("main") ||
+		const first = !el.closest("#app") && (document.readyState === "loading" || !document.querySelector("main") ||
 			(tag === "link" && el.parentNode === document.head && /^(modulepreload|icon)$/.test(el.rel) && el.href.startsWith(location.origin + "/")) || // of the page's script
-			(tag === "noscript" && el.parentNode === document.body); // of the page, below the frame
+			(tag === "noscript" && el.parentNode === document.body)); // of the page, below the frame
 		if (!tags.has(tag) && !(first && own.has(tag))) window.bad.push("element: " + el.outerHTML.slice(0, 200));
 		if (first && own.has(tag)) return;
 		for (const { name, value } of el.attributes) {
@@ -226,30 +226,6 @@ func (b *tab) walk(envs []events.Envelope, opened bool) []string {
 	require.NoError(b.t, json.Unmarshal([]byte(js[string](b, fmt.Sprintf("walk(...%s)", arguments))), &seen))
 	require.True(b.t, slices.ContainsFunc(seen.Titles, func(title string) bool { return strings.Contains(title, id) }), "%q in %q", id, seen.Titles)
 	return seen.Shown
-}
-
-// hostileServer tells hostile things of itself: teams, and agents at work.
-type hostileServer struct{ web.Runs }
-
-func (hostileServer) Teams(events.TenantID) []web.TeamInfo {
-	var teams []web.TeamInfo
-	for _, vector := range hostile() {
-		teams = append(teams, web.TeamInfo{Name: vector, Description: vector, Specialists: []events.AgentID{events.AgentID(vector)}})
-	}
-	return teams
-}
-
-func (hostileServer) Live(key events.ThreadKey) ([]web.LiveAgent, bool) {
-	text, since := string(key.Thread), time.Unix(1_800_000_000, 0)
-	agent := web.LiveAgent{
-		Agent: events.AgentID(text), DisplayName: text, Dispatch: events.DispatchID(text), Call: events.ModelCallID(text), Phase: text,
-		Since: since, Heard: since, Attempt: 2, RetryReason: text,
-		Stream: []web.LivePiece{{Text: text, Begins: true}, {From: int64(len(text)), Text: `{"x":"` + text, InCall: true, Begins: true}},
-	}
-	again, writing := agent, agent
-	again.Phase, again.RetryAt, again.Dispatch = "retrying", &since, "again"
-	writing.Phase, writing.Dispatch = "writing", "writing"
-	return []web.LiveAgent{agent, again, writing}, true
 }
 
 // Proves R71: of a hundred hostile texts and more, each in every place of every kind

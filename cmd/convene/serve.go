@@ -260,7 +260,7 @@ func netCause(err error) error {
 }
 
 // announce says where the dashboard is, and opens it if that is wanted. place
-// is the path of what it shows first.
+// is the path of what it shows first; "" where people sign in, by a link of its own.
 func (d *dashboard) announce(open bool, place string) error {
 	url, err := d.server.LoginURL()
 	if err != nil {
