@@ -292,10 +292,8 @@ func TestServerRestartInMidRun(t *testing.T) {
 	require.NoError(t, err)
 	runs := newSimRuns(t, log, visible)
 	server := serve(t, web.Config{Log: log, Runs: runs})
-	started, err := runs.Start(t.Context(), operator, web.Job{Request: "Plan a week"})
-	require.NoError(t, err)
 	b := browse(t)
-	b.open(server.url("/runs/" + string(started.Run)))
+	started := b.follows(server, runs, "Plan a week")
 	b.wait(entries + ` > 1`)
 	runs.stop()
 	server.stop()
@@ -329,15 +327,25 @@ func TestWithoutWebSocket(t *testing.T) {
 	log := events.NewMemory()
 	runs := newSimRuns(t, log, visible)
 	server := serve(t, web.Config{Log: log, Runs: runs})
-	started, err := runs.Start(t.Context(), operator, web.Job{Request: "Plan a day"})
-	require.NoError(t, err)
 	b := browse(t)
 	b.before("delete window.WebSocket")
-	b.open(server.url("/runs/" + string(started.Run)))
+	b.follows(server, runs, "Plan a day")
 	b.wait(`document.querySelector('.now .tail')?.innerText.length > 5`)
 	b.wait(statusOver)
 	require.Contains(t, strings.Join(b.requested(), " "), "/events?after=")
 	b.clean()
+}
+
+// follows starts a run once the page is there, and has that show it: a browser may take longer to
+// begin than the run lasts.
+func (b *tab) follows(server *served, runs *simRuns, request string) web.Started {
+	b.t.Helper()
+	b.open(server.url("/"))
+	b.wait(`document.querySelector('.start button:enabled')`)
+	started, err := runs.Start(b.t.Context(), operator, web.Job{Request: request})
+	require.NoError(b.t, err)
+	js[bool](b, fmt.Sprintf(`(location.hash = '#/runs/%s', true)`, started.Run))
+	return started
 }
 
 // push presses the first of the page's actions with the label.
