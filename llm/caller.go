@@ -71,7 +71,7 @@ const maxLost = 5
 // of a call that sent a request at all is a [*CallError], which tells of each.
 func (c *Caller) Stream(ctx context.Context, route Route, req Request) iter.Seq2[Delta, error] {
 	return func(yield func(Delta, error) bool) {
-		call := call{caller: c, ctx: ctx, req: req, yield: yield, begun: time.Now(), woken: make(chan struct{}, 1)}
+		call := &call{caller: c, ctx: ctx, req: &req, yield: yield, begun: time.Now(), woken: make(chan struct{}, 1)}
 		call.take(route)
 		defer call.leave()
 		if err := call.along(); err != nil && !errors.Is(err, errConsumerStopped) {
@@ -84,7 +84,7 @@ func (c *Caller) Stream(ctx context.Context, route Route, req Request) iter.Seq2
 type call struct {
 	caller *Caller
 	ctx    context.Context
-	req    Request
+	req    *Request
 	yield  func(Delta, error) bool
 	// places are the targets that may still answer.
 	places []*place
@@ -314,7 +314,7 @@ func (c *call) attempt(p *place) (err error) {
 		return err
 	}
 	answered, came := false, streamed{}
-	for delta, failure := range target.Endpoint.Client.Stream(c.ctx, c.req) {
+	for delta, failure := range target.Endpoint.Client.Stream(c.ctx, *c.req) {
 		if failure != nil {
 			err = failure
 			settle()
@@ -364,7 +364,7 @@ func (c *call) complete(target Target, from *Completion) *Completion {
 	if done.CostUSD == nil { // a provider that says what it charges knows best
 		done.CostUSD = c.price(target, &done)
 	}
-	c.caller.gauges.learn(target, &c.req, &done)
+	c.caller.gauges.learn(target, c.req, &done)
 	return &done
 }
 

@@ -34,7 +34,7 @@ func (c *call) usedBy(target Target, came streamed, failure error) *Completion {
 	if known && said.Usage == nil && came == (streamed{}) && !said.charged() {
 		return nil
 	}
-	used := &Completion{Model: target.Model, Usage: c.caller.gauges.estimate(target, &c.req, came.bytes+came.arguments)}
+	used := &Completion{Model: target.Model, Usage: c.caller.gauges.estimate(target, c.req, came.bytes+came.arguments)}
 	if !known {
 		return used
 	}

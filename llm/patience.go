@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/convene-run/convene/internal/firstof"
 )
 
 // errAway says that the target cannot be used now: another one may, or the call waits.
@@ -167,13 +169,14 @@ func (c *call) acquire(target Target) (Permit, error) {
 	if limiter == nil {
 		return nil, nil //nolint:nilnil // there is nothing to settle
 	}
-	ctx, cancel := context.WithCancel(c.ctx)
-	defer cancel()
+	ctx := c.ctx
 	if c.req.Begin != nil {
-		defer context.AfterFunc(c.req.Begin, cancel)()
+		begun, stop := firstof.Context(ctx, c.req.Begin)
+		defer stop()
+		ctx = begun
 	}
 	asked := time.Now()
-	permit, err := limiter.Acquire(ctx, &c.req)
+	permit, err := limiter.Acquire(ctx, c.req)
 	c.queued += time.Since(asked)
 	if err != nil && c.ctx.Err() == nil && ctx.Err() != nil {
 		return nil, c.notBegun()

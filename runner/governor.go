@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/firstof"
 	"github.com/convene-run/convene/internal/loop"
 	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/team"
@@ -107,12 +108,12 @@ func (g *governor) admit(ctx context.Context, estimate loop.Estimate, dispatch *
 // reserved for the call stands: nobody who waits for that keeps anything in the budget, so
 // that nobody waits forever.
 func (g *governor) share(ctx context.Context, r *reservation, wrapUp bool) (loop.Reservation, error) {
-	waiting, stop := context.WithCancel(ctx)
-	defer stop()
-	defer context.AfterFunc(g.parking, stop)()
-	if !wrapUp {
-		defer context.AfterFunc(g.ordinary, stop)()
+	ends := []context.Context{g.parking, g.ordinary}
+	if wrapUp {
+		ends = ends[:1]
 	}
+	waiting, stop := firstof.Context(ctx, ends...)
+	defer stop()
 	ofTenant, err := g.quotas.reserve(waiting, g.tenant, r.amount)
 	if ofTenant != nil {
 		r.others = append(r.others, ofTenant)

@@ -43,8 +43,11 @@ func Takes(model string) (levels []string, known bool) {
 // sent: the model does not think anyway, or does not take the level. A model that nothing
 // is known of is sent the level as it is.
 func Word(model, level string) string {
+	if level == "" {
+		return ""
+	}
 	f := familyOf(model)
-	if f == nil || level == "" {
+	if f == nil {
 		return level
 	}
 	word, _ := f.word(level)
@@ -94,6 +97,9 @@ func Graded(model string) bool {
 
 // Sampled reports whether the model takes a temperature at that level.
 func Sampled(model, level string) bool {
+	if level == "" || level == None {
+		return true
+	}
 	f := familyOf(model)
-	return f == nil || !f.unsampled || level == "" || level == None
+	return f == nil || !f.unsampled
 }

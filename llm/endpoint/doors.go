@@ -56,7 +56,7 @@ func (d *Doors) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Delta
 		api, tried := d.door(&req), []events.API(nil)
 		for {
 			tried = append(tried, api)
-			instead := d.ask(ctx, clients[api], api, req, tried, yield)
+			instead := d.ask(ctx, clients[api], api, &req, tried, yield)
 			if instead == "" {
 				return
 			}
@@ -68,8 +68,8 @@ func (d *Doors) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Delta
 
 // ask makes the request by one API. It gives the API to ask by instead, "" once the
 // stream has ended.
-func (d *Doors) ask(ctx context.Context, client llm.Client, api events.API, req llm.Request, tried []events.API, yield func(llm.Delta, error) bool) events.API {
-	for delta, err := range client.Stream(ctx, req) {
+func (d *Doors) ask(ctx context.Context, client llm.Client, api events.API, req *llm.Request, tried []events.API, yield func(llm.Delta, error) bool) events.API {
+	for delta, err := range client.Stream(ctx, *req) {
 		var failure *llm.Error
 		if errors.As(err, &failure) && failure.Kind == llm.ErrAuthentication && d.withheld != "" {
 			failure.Message = "no key was sent, because only the log names this address; --base-url sends it: " + failure.Message

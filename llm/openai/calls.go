@@ -36,6 +36,9 @@ func (c *call) empty() bool {
 	return len(c.args) <= 8 && string(bytes.Join(bytes.Fields(c.args), nil)) == "{}"
 }
 
+// firstArguments is the room for the arguments of a call at first: most need it.
+const firstArguments = 256
+
 // callSet assembles the tool calls of one reply from their fragments.
 type callSet struct {
 	list []*call
@@ -159,6 +162,9 @@ func (s *callSet) append(c *call) *call {
 func (s *callSet) write(c *call, text string) (*call, string) {
 	if !c.scan.done {
 		n := c.scan.feed(text)
+		if c.args == nil {
+			c.args = make([]byte, 0, firstArguments)
+		}
 		c.lastFragment = len(c.args)
 		c.args = append(c.args, text[:n]...)
 		s.grew(c.index, text[:n])

@@ -137,7 +137,7 @@ func (s *Call) Request() *llm.Request { return s.req }
 func (s *Call) Run(ctx context.Context, path string, encode Encode, protocol Protocol) error {
 	s.parent, s.protocol = ctx, protocol
 	base := int(s.conn.at.Load())
-	s.to = s.conn.bases[base].JoinPath(path)
+	s.to = s.conn.below(base, path)
 	err := s.run(encode)
 	for errors.Is(err, errNothingThere) {
 		next := s.conn.elsewhere(base, path)

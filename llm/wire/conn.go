@@ -23,6 +23,8 @@ type Conn struct {
 	at        atomic.Int32
 	header    http.Header
 	transport http.RoundTripper
+	// newest is the address that was asked last: a client asks by one path.
+	newest atomic.Pointer[address]
 	// configError is a base URL that is none: every call answers with it.
 	configError error
 }
@@ -109,6 +111,23 @@ func bases(base *url.URL) []*url.URL {
 
 // URL is the address of a path below the base.
 func (c *Conn) URL(path string) *url.URL { return c.bases[c.at.Load()].JoinPath(path) }
+
+// address is that of a path below a base.
+type address struct {
+	base int
+	path string
+	url  *url.URL
+}
+
+// below gives the address of the path at a base. It is not to be changed.
+func (c *Conn) below(base int, path string) *url.URL {
+	if a := c.newest.Load(); a != nil && a.base == base && a.path == path {
+		return a.url
+	}
+	a := &address{base: base, path: path, url: c.bases[base].JoinPath(path)}
+	c.newest.Store(a)
+	return a.url
+}
 
 // elsewhere gives the address of the path at the next base, nil if there is none.
 func (c *Conn) elsewhere(base int, path string) *url.URL {
