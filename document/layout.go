@@ -69,7 +69,7 @@ func (l Layout) Sections() []Section { return slices.Clone(l.sections) }
 // not be named is left out where the layout declares sections.
 func (l Layout) Args(p Place) string {
 	if l.Kind() == KindTravel {
-		return fmt.Sprintf("day=%s time_slot=%s", p.Section, p.Slot)
+		return "day=" + p.Section + " time_slot=" + p.Slot
 	}
 	section := "section=" + quoted(p.Section)
 	if declared, ok := l.section(p.Section); ok && len(declared.Slots) == 0 {

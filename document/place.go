@@ -25,7 +25,11 @@ type Place struct {
 // 1.0 for 1, case, spaces around a name. The error, for the model, names what is
 // allowed.
 func (l Layout) Place(args map[string]any) (Place, error) {
-	p, err := l.Filter(args)
+	return l.place(args[l.sectionParam()], args[l.slotParam()])
+}
+
+func (l Layout) place(section, slot any) (Place, error) {
+	p, err := l.filter(section, slot)
 	if err != nil {
 		return Place{}, err
 	}
@@ -45,11 +49,15 @@ func (l Layout) Place(args map[string]any) (Place, error) {
 // be left out: a field that is empty then stands for all. It is [Layout.Place]
 // otherwise.
 func (l Layout) Filter(args map[string]any) (Place, error) {
-	section, err := l.readSection(args[l.sectionParam()])
+	return l.filter(args[l.sectionParam()], args[l.slotParam()])
+}
+
+func (l Layout) filter(sectionArg, slotArg any) (Place, error) {
+	section, err := l.readSection(sectionArg)
 	if err != nil {
 		return Place{}, err
 	}
-	slot, err := l.readSlot(section, args[l.slotParam()])
+	slot, err := l.readSlot(section, slotArg)
 	if err != nil {
 		return Place{}, err
 	}
@@ -69,7 +77,7 @@ func folded(name string) string { return strings.ToLower(strings.Join(strings.Fi
 
 // check reports whether the layout has this place.
 func (l Layout) check(p Place) error {
-	read, err := l.Place(map[string]any{l.sectionParam(): p.Section, l.slotParam(): p.Slot})
+	read, err := l.place(p.Section, p.Slot)
 	if err != nil {
 		return err
 	}

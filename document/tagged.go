@@ -67,6 +67,7 @@ func (d *Document) RenderTagged(q Query) (text string, shown []Shown) {
 	tooLong := q.Most > 0 && oneSlot && chars.Count(d.heading(entries[0])+texts[0]) > q.Most
 	lengths := shares(texts, budget-fitting*tagChars, oneSlot, tooLong)
 	var out strings.Builder
+	out.Grow(room(lengths, texts))
 	for i, entry := range entries[:fitting] {
 		if i > 0 {
 			out.WriteByte('\n')
@@ -87,6 +88,15 @@ func (d *Document) RenderTagged(q Query) (text string, shown []Shown) {
 	}
 	out.WriteString(d.notShown(entries[fitting:], oneSlot))
 	return out.String(), shown
+}
+
+// room is about the bytes of an answer that shows so many characters of each text.
+func room(lengths []int, texts []string) int {
+	size := 0
+	for i, text := range texts {
+		size += min(lengths[i], len(text)) + 2*tagChars
+	}
+	return size
 }
 
 // selected are the live entries at the places that fit the filter, in the order

@@ -55,6 +55,9 @@ func (l Layout) SlotHeading(p Place) string {
 
 // inWords makes a title of an id: "next_steps" becomes "Next steps".
 func inWords(id string) string {
+	if id != "" && !strings.ContainsAny(id, "_-") {
+		return capitalized(id)
+	}
 	words := strings.Join(strings.FieldsFunc(id, func(r rune) bool { return r == '_' || r == '-' }), " ")
 	if words == "" {
 		return id

@@ -150,12 +150,14 @@ func (t tools) consolidate() agent.Tool {
 	}, t.merge)
 }
 
-func (t tools) merge(tx *thread.Tx, in agent.Invocation, args mergeArgs) agent.Result {
-	var place map[string]any
-	if err := in.Decode(&place); err != nil {
-		return agent.Refuse(err)
-	}
-	at, err := t.team.Document.Place(place)
+// mergeCall are all arguments of consolidate_section.
+type mergeCall struct {
+	loop.Placed
+	mergeArgs
+}
+
+func (t tools) merge(tx *thread.Tx, in agent.Invocation, args mergeCall) agent.Result {
+	at, err := t.team.Document.Place(args.Args())
 	if err != nil {
 		return agent.Refuse(err)
 	}

@@ -23,7 +23,7 @@ type account struct {
 	cost    ledger
 	pending int
 	met     *events.LimitError
-	// changed is closed and replaced whenever a waiting call should look again.
+	// changed is closed whenever a waiting call should look again; nil while nobody waits.
 	changed chan struct{}
 }
 
@@ -62,7 +62,7 @@ func (l *ledger) fits(n, share, kept float64) bool {
 func newAccount(tokens, costUSD float64, wrapUpShare int, tokensName, costName events.Limit) *account {
 	return &account{
 		tokensName: tokensName, costName: costName, share: float64(100 - wrapUpShare),
-		tokens: ledger{bound: tokens}, cost: ledger{bound: costUSD}, changed: make(chan struct{}),
+		tokens: ledger{bound: tokens}, cost: ledger{bound: costUSD},
 	}
 }
 
@@ -187,13 +187,18 @@ func (a *account) wake() {
 
 // tell wakes who waits. The caller holds mu.
 func (a *account) tell() {
-	close(a.changed)
-	a.changed = make(chan struct{})
+	if a.changed != nil {
+		close(a.changed)
+		a.changed = nil
+	}
 }
 
 // news gives a channel that ends when there is something new.
 func (a *account) news() <-chan struct{} {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.changed == nil {
+		a.changed = make(chan struct{})
+	}
 	return a.changed
 }

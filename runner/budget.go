@@ -49,6 +49,9 @@ func NewBudget(limits BudgetLimits) *LocalBudget {
 
 // Reserve implements [Budget].
 func (b *LocalBudget) Reserve(ctx context.Context, most Amount, wrapUp bool) error {
+	if ok, err := reserve(most, wrapUp, b.account); ok || err != nil {
+		return err
+	}
 	for {
 		news := b.account.news() // taken before looking, so that nothing new is missed
 		if ok, err := reserve(most, wrapUp, b.account); ok || err != nil {

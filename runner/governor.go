@@ -83,9 +83,8 @@ func (g *governor) admit(ctx context.Context, estimate loop.Estimate, dispatch *
 	if last := estimate.LastTurn; last != nil {
 		g.own.keep(amountOf(*last, g.price(estimate.Target, *last)))
 	}
+	var own <-chan struct{} // taken before the look that it is waited for behind, so that nothing new is missed
 	for {
-		// Taken before looking, so that nothing new is missed.
-		own := g.own.news()
 		if err := g.stopped(ctx, estimate.WrapUp); err != nil {
 			return nil, err
 		}
@@ -96,11 +95,14 @@ func (g *governor) admit(ctx context.Context, estimate loop.Estimate, dispatch *
 		if ok {
 			return g.share(ctx, r, estimate.WrapUp)
 		}
-		select {
-		case <-own:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+		if own != nil {
+			select {
+			case <-own:
+			case <-ctx.Done():
+				return nil, context.Cause(ctx)
+			}
 		}
+		own = g.own.news()
 	}
 }
 

@@ -31,6 +31,12 @@ type citedArgs struct {
 	Sources []sourceArgs `json:"sources,omitempty" jsonschema:"Passages that the content rests on. Each is looked up in what your tools returned."`
 }
 
+// citedCall are all arguments of write_section where it takes sources.
+type citedCall struct {
+	loop.Placed
+	citedArgs
+}
+
 // sourceArgs is an [evidence.Claim] as the model is told of it.
 type sourceArgs struct {
 	URL      string `json:"url,omitempty" jsonschema:"Address of its page."`
@@ -46,8 +52,8 @@ func (t tools) writeCited() agent.Tool {
 		Name:        plain.Name,
 		Description: plain.Description + " Give as sources the passages of your tools' results that it rests on.",
 		Parameters:  agent.Schema[citedArgs](boundSources, loop.Place(t.team.Document, false)),
-	}, func(tx *thread.Tx, in agent.Invocation, args citedArgs) agent.Result {
-		updated, err := t.entry(tx, in, args.writeArgs)
+	}, func(tx *thread.Tx, in agent.Invocation, args citedCall) agent.Result {
+		updated, err := t.entry(tx, in, args.Args(), args.writeArgs)
 		if err == nil {
 			err = t.support(tx, in, &updated, args.Sources)
 		}

@@ -117,12 +117,16 @@ func (r *role) record(tx *thread.Tx, tools tools, done Contribution) error {
 		done.Entries = nil // who is asked writes nothing
 	}
 	for _, entry := range done.Entries {
-		place, err := json.Marshal(entry.Place)
+		text, err := json.Marshal(entry.Place)
 		if err != nil {
 			return err
 		}
-		in := agent.Invocation{Agent: r.agent, Dispatch: r.id, Tool: "write_section", Ref: events.CallRef{Arguments: string(place)}}
-		updated, err := tools.entry(tx, in, writeArgs{Content: entry.Content, TaskID: entry.Task})
+		in := agent.Invocation{Agent: r.agent, Dispatch: r.id, Tool: "write_section", Ref: events.CallRef{Arguments: string(text)}}
+		var place map[string]any // of the types that JSON knows
+		if err := in.Decode(&place); err != nil {
+			return err
+		}
+		updated, err := tools.entry(tx, in, place, writeArgs{Content: entry.Content, TaskID: entry.Task})
 		if result := tools.put(tx, in, updated, err); result.Failed {
 			return errors.New(result.Text)
 		}

@@ -138,13 +138,19 @@ type writeArgs struct {
 	TaskID  events.TaskID `json:"task_id,omitempty" jsonschema:"Your task that it answers, where you have several."`
 }
 
+// writeCall are all arguments of write_section.
+type writeCall struct {
+	loop.Placed
+	writeArgs
+}
+
 func (t tools) writeSection() agent.Tool {
 	return loop.PureFunc(llm.Tool{
 		Name:        writeTool,
 		Description: "Appends an entry to the document. The facilitator merges those of one place.",
 		Parameters:  agent.Schema[writeArgs](loop.Place(t.team.Document, false)),
-	}, func(tx *thread.Tx, in agent.Invocation, args writeArgs) agent.Result {
-		updated, err := t.entry(tx, in, args)
+	}, func(tx *thread.Tx, in agent.Invocation, args writeCall) agent.Result {
+		updated, err := t.entry(tx, in, args.Args(), args.writeArgs)
 		if err == nil {
 			t.mark(&updated, nil)
 		}
@@ -153,11 +159,7 @@ func (t tools) writeSection() agent.Tool {
 }
 
 // entry decides an entry. The error is for the model.
-func (t tools) entry(tx *thread.Tx, in agent.Invocation, args writeArgs) (events.DocumentUpdated, error) {
-	var place map[string]any
-	if err := in.Decode(&place); err != nil {
-		return events.DocumentUpdated{}, err
-	}
+func (t tools) entry(tx *thread.Tx, in agent.Invocation, place map[string]any, args writeArgs) (events.DocumentUpdated, error) {
 	at, err := t.team.Document.Place(place)
 	if err != nil {
 		return events.DocumentUpdated{}, err

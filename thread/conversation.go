@@ -3,6 +3,7 @@ package thread
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/convene-run/convene/events"
 )
@@ -68,7 +69,7 @@ func (c *Conversation) LastTurn() events.ModelCallID {
 }
 
 func (c *Conversation) turnID(n int) events.ModelCallID {
-	return events.ModelCallID(fmt.Sprintf("%s.%d", c.actor, n))
+	return events.ModelCallID(string(c.actor) + "." + strconv.Itoa(n))
 }
 
 // EmptyReplies counts the newest replies that said nothing: those in a row.
@@ -102,6 +103,9 @@ func (c *Conversation) modelCalled(e events.ModelCalled) error {
 	}
 	c.missed, c.fresh = c.fresh, nil
 	turn := &Turn{ID: e.ID, Called: true, Cut: e.Interrupted, Extra: e.Reply.Extra}
+	if n := len(e.Reply.ToolCalls); n > 0 {
+		turn.Calls = make([]Call, 0, n)
+	}
 	for i, tc := range e.Reply.ToolCalls {
 		call := Call{ToolCall: tc, Index: i}
 		if early := c.early(i); early != nil {
@@ -171,13 +175,16 @@ func (c *Conversation) started(ref events.CallRef) bool {
 // find gives the call that ref means. A call of a turn that is not in the log yet
 // has started early and opens the turn.
 func (c *Conversation) find(tool string, ref events.CallRef) (*Call, error) {
-	if ref.ModelCall == c.NextTurn() {
-		c.goOn()
+	if c.turn == nil || c.turn.ID != ref.ModelCall {
+		next := c.NextTurn()
+		if ref.ModelCall == next {
+			c.goOn()
+		}
+		if c.turn == nil && ref.ModelCall != next {
+			return nil, fmt.Errorf("call of %s where %s is next", ref.ModelCall, next)
+		}
 	}
 	if c.turn == nil {
-		if ref.ModelCall != c.NextTurn() {
-			return nil, fmt.Errorf("call of %s where %s is next", ref.ModelCall, c.NextTurn())
-		}
 		c.turn = &Turn{ID: ref.ModelCall}
 	}
 	if c.turn.ID != ref.ModelCall {

@@ -23,6 +23,9 @@ type Tx struct {
 	err    error
 }
 
+// fewFacts is how many most decisions have at most, of those that have any.
+const fewFacts = 4
+
 // Begin starts a decision on the current run of t, at now.
 func (t *Thread) Begin(now time.Time) *Tx {
 	if now.Before(t.Time) {
@@ -41,9 +44,13 @@ func (tx *Tx) Emit(agent events.AgentID, actor ActorID, data events.Event) {
 		Tenant: tx.thread.Key.Tenant, Thread: tx.thread.Key.Thread, Run: tx.Run.ID,
 		Seq: tx.thread.Seq + 1, Time: tx.Now, Agent: agent, Dispatch: actor.Dispatch(), By: tx.By, Data: data,
 	}
-	if tx.err = tx.thread.Apply(env); tx.err == nil {
-		tx.facts = append(tx.facts, env)
+	if tx.err = tx.thread.Apply(env); tx.err != nil {
+		return
 	}
+	if tx.facts == nil {
+		tx.facts = make([]events.Envelope, 0, fewFacts)
+	}
+	tx.facts = append(tx.facts, env)
 }
 
 // Sanitize gives a text as it may be passed on to another agent: with placeholders in place of

@@ -46,6 +46,30 @@ func Place(layout document.Layout, reading bool) func(*jsonschema.Schema) {
 	}
 }
 
+// Placed are the arguments that [Place] adds, under the names of every layout. Arguments that
+// embed it are decoded with their place at once.
+type Placed struct {
+	Day      any `json:"day"`
+	TimeSlot any `json:"time_slot"`
+	Section  any `json:"section"`
+	Slot     any `json:"slot"`
+}
+
+// Args gives those that were set, by name: [document.Layout.Place] and
+// [document.Layout.Filter] read them.
+func (p *Placed) Args() map[string]any {
+	args := make(map[string]any, 2)
+	for _, arg := range [...]struct {
+		name  string
+		value any
+	}{{"day", p.Day}, {"time_slot", p.TimeSlot}, {"section", p.Section}, {"slot", p.Slot}} {
+		if arg.value != nil {
+			args[arg.name] = arg.value
+		}
+	}
+	return args
+}
+
 func placeSchema(p document.Param) *jsonschema.Schema {
 	schema := &jsonschema.Schema{Type: p.Type, Description: p.Description, Enum: Enum(p.Enum)}
 	if p.Min != nil {

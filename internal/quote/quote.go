@@ -13,6 +13,7 @@ package quote
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Mark begins every quoted line. A space follows it where the line has text.
@@ -31,7 +32,8 @@ func Lines(text string) string {
 		line, end := cutLine(text)
 		b.WriteString(Mark)
 		if line != "" {
-			b.WriteString(" " + line)
+			b.WriteByte(' ')
+			b.WriteString(line)
 		}
 		if text = text[len(line)+len(end):]; text != "" {
 			b.WriteString(end)
@@ -42,7 +44,7 @@ func Lines(text string) string {
 
 // cutLine gives the first line of text and the break that ends it.
 func cutLine(text string) (line, end string) {
-	at := strings.IndexAny(text, breaks)
+	at := breakIn(text)
 	if at < 0 {
 		return text, ""
 	}
@@ -58,6 +60,21 @@ func cutLine(text string) (line, end string) {
 	return line, rest
 }
 
+// breakIn gives where the first of [breaks] in text is, -1 for none. [strings.IndexAny] looks
+// each character up; here nearly all are passed by their first byte.
+func breakIn(text string) int {
+	for i := range len(text) {
+		switch b := text[i]; {
+		case b > '\x1e' && b < utf8.RuneSelf:
+		case b == '\n', b == '\r', b == '\v', b == '\f', b >= '\x1c' && b <= '\x1e',
+			b == 0xC2 && strings.HasPrefix(text[i:], "\u0085"),
+			b == 0xE2 && (strings.HasPrefix(text[i:], "\u2028") || strings.HasPrefix(text[i:], "\u2029")):
+			return i
+		}
+	}
+	return -1
+}
+
 // After puts text behind a head: on the same line where it has only one, else quoted
 // below.
 func After(head, text string) string {
@@ -68,7 +85,7 @@ func After(head, text string) string {
 }
 
 // Single reports whether the text is one line to every reader.
-func Single(text string) bool { return !strings.ContainsAny(text, breaks) }
+func Single(text string) bool { return breakIn(text) < 0 }
 
 // OneLine folds text into one line, with single spaces between its words.
 func OneLine(text string) string {

@@ -58,3 +58,19 @@ func TestNoContentLeavesItsQuotation(t *testing.T) {
 		require.True(t, quote.Single(quote.OneLine(text)))
 	})
 }
+
+// The scan of bytes finds what a search by characters finds, in any bytes.
+func TestLinesAreCutWhereSomeReaderBeginsOne(t *testing.T) {
+	const breaks = "\n\r\v\f\x1c\x1d\x1e\u0085\u2028\u2029"
+	piece := rapid.OneOf(rapid.String(), rapid.StringMatching(`[a-z]{0,3}`), rapid.SampledFrom([]string{
+		"\n", "\r", "\v", "\f", "\x1c", "\x1d", "\x1e", "\x1f", "\x1b", "\x7f", "\u0085", "\u2028", "\u2029", "\u2027", "\u202a", "\u0084", "\xc2", "\xe2", "\xe2\x80", "\x85", "\xa8",
+	}))
+	rapid.Check(t, func(t *rapid.T) {
+		text := strings.Join(rapid.SliceOf(piece).Draw(t, "text"), "")
+		require.Equal(t, !strings.ContainsAny(text, breaks), quote.Single(text), "%q", text)
+		if at := strings.IndexAny(text, breaks); at > 0 {
+			require.Truef(t, strings.HasPrefix(quote.Lines(text), "> "+text[:at]), "%q", text)
+			require.Truef(t, quote.Single(text[:at]), "%q", text)
+		}
+	})
+}
