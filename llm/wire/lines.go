@@ -7,16 +7,21 @@ import (
 	"sync"
 )
 
-// Buffer sizes of a stream: the first fits nearly every chunk, so that thousands
-// of open streams stay small; larger ones are not worth keeping.
+// Buffer sizes of a stream: the first fits nearly every chunk, so that thousands of open
+// streams stay small, and beside the beginning of a line as much as net/http reads at once. A
+// stream that brings more than that at once gets the second. Larger ones, for longer lines, are
+// not worth keeping.
 const (
-	lineBufferBytes     = 4 << 10
-	maxPooledBufferSize = 64 << 10
+	lineBufferBytes = 4<<10 + 768
+	busyBufferBytes = 16 << 10
 )
 
 var errLineTooLong = errors.New("line too long")
 
-var lineBuffers = sync.Pool{New: func() any { b := make([]byte, lineBufferBytes); return &b }}
+var (
+	lineBuffers = sync.Pool{New: func() any { b := make([]byte, lineBufferBytes); return &b }}
+	busyBuffers = sync.Pool{New: func() any { b := make([]byte, busyBufferBytes); return &b }}
+)
 
 // lineReader cuts a body into lines without an allocation per line.
 type lineReader struct {
@@ -29,8 +34,10 @@ type lineReader struct {
 	buf    []byte
 	// buf[start:end] is not handed out yet; buf[start:scanned] has no newline.
 	start, scanned, end int
-	max                 int
-	err                 error
+	// busy is set where the newest read filled the buffer: more is there already.
+	busy bool
+	max  int
+	err  error
 }
 
 func newLineReader(r io.Reader, max int, wait func() error, read func()) *lineReader {
@@ -99,20 +106,32 @@ func (l *lineReader) fill() {
 		l.scanned -= l.start
 		l.start, l.end = 0, n
 	}
-	if l.end == len(l.buf) {
-		grown := make([]byte, 2*len(l.buf))
-		copy(grown, l.buf)
-		l.buf = grown
+	if l.end == len(l.buf) || l.busy && len(l.buf) < busyBufferBytes {
+		l.grow()
 	}
 	if l.err = l.wait(); l.err != nil {
 		return
 	}
 	n, err := l.r.Read(l.buf[l.end:])
 	l.end += n
+	l.busy = l.end == len(l.buf)
 	l.err = err
 	if n > 0 {
 		l.read()
 	}
+}
+
+// grow goes on in a larger buffer.
+func (l *lineReader) grow() {
+	var larger *[]byte
+	if len(l.buf) < busyBufferBytes {
+		larger = busyBuffers.Get().(*[]byte)
+	} else {
+		larger = new(make([]byte, 2*len(l.buf)))
+	}
+	copy(*larger, l.buf[:l.end])
+	l.release()
+	l.pooled, l.buf = larger, *larger
 }
 
 // drain reads on to the end of the body, which frees the connection for reuse.
@@ -125,9 +144,11 @@ func (l *lineReader) drain() {
 }
 
 func (l *lineReader) release() {
-	if len(l.buf) <= maxPooledBufferSize {
-		*l.pooled = l.buf
+	switch len(l.buf) {
+	case lineBufferBytes:
 		lineBuffers.Put(l.pooled)
+	case busyBufferBytes:
+		busyBuffers.Put(l.pooled)
 	}
 	l.buf, l.pooled = nil, nil
 }
