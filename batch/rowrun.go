@@ -173,7 +173,7 @@ func (b *Batch) job(row *Row) (runner.Job, error) {
 	}
 	return runner.Job{
 		FilesRoot: b.config.FilesRoot, By: conversation.Caller{Actor: b.config.By},
-		Tenant: b.config.Tenant, Thread: b.config.Identity.threadID(row), Run: b.config.Identity.runID(row),
+		Tenant: b.config.Tenant, Thread: b.config.Identity.threadID(row), Run: b.config.Identity.runID(row), Fresh: row.Thread == "",
 		Continues: row.continues, Request: row.Request, Vars: row.Vars, Team: t, Functions: b.functions(row), Model: b.config.Model, Solo: b.config.Solo,
 		Priority: llm.PriorityBatch, Budget: b.budget, MaxWait: b.config.MaxWait, OnInput: b.config.OnInput, Approve: b.approve(),
 		Batch: &events.BatchRow{Batch: events.BatchID(b.config.Identity.ID), Row: row.ID, Index: row.Index, Line: row.nameLine(), Attempt: row.Attempt, Folder: row.Folder},

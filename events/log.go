@@ -51,6 +51,14 @@ type Writer interface {
 	// other error leaves it unknown whether the events are in the log.
 	Append(ctx context.Context, key ThreadKey, epoch Epoch, after Seq, envs []Envelope) error
 
+	// AppendFirst is Claim of a thread that has no events, and Append of its first, all or
+	// nothing. [ErrConflict] means that it has some. Where an error leaves it unknown whether
+	// the events are in the log it comes with the epoch, to release.
+	AppendFirst(ctx context.Context, key ThreadKey, owner Owner, envs []Envelope) (Epoch, error)
+
+	// AppendLast is Append, and Release, all or nothing.
+	AppendLast(ctx context.Context, key ThreadKey, epoch Epoch, after Seq, envs []Envelope) error
+
 	// Post adds one event without a claim. Only kinds that others than the owner may
 	// say are taken: see [Posted]. A thread without events is [ErrNotFound], a run
 	// that has finished [ErrRunOver]: nothing comes behind its last event.

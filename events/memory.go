@@ -56,16 +56,17 @@ func NewMemory() *Memory {
 
 // Claim implements [Log].
 func (m *Memory) Claim(ctx context.Context, key ThreadKey, owner Owner, takeOver bool) (Epoch, error) {
-	if err := key.Check(); err != nil {
+	if err := owner.CheckClaim(key); err != nil {
 		return 0, err
-	}
-	if owner == "" {
-		return 0, fmt.Errorf("claim thread=%s: no owner", key.Thread)
 	}
 	if err := m.lock(ctx); err != nil {
 		return 0, err
 	}
 	defer m.mu.Unlock()
+	return m.claim(key, owner, takeOver)
+}
+
+func (m *Memory) claim(key ThreadKey, owner Owner, takeOver bool) (Epoch, error) {
 	thread := m.threads[key]
 	if thread == nil {
 		thread = &memoryThread{key: key}
@@ -89,22 +90,6 @@ func (m *Memory) Release(ctx context.Context, key ThreadKey, epoch Epoch) error 
 		thread.owner = ""
 	}
 	return nil
-}
-
-// Append implements [Log].
-func (m *Memory) Append(ctx context.Context, key ThreadKey, epoch Epoch, after Seq, envs []Envelope) error {
-	if err := m.lock(ctx); err != nil {
-		return err
-	}
-	defer m.mu.Unlock()
-	thread := m.threads[key]
-	if thread == nil || thread.owner == "" || thread.epoch != epoch {
-		return fmt.Errorf("append to thread=%s epoch=%d: %w", key.Thread, epoch, ErrFenced)
-	}
-	if last := Seq(len(thread.envs)); last != after {
-		return fmt.Errorf("append to thread=%s after=%d last=%d: %w", key.Thread, after, last, ErrConflict)
-	}
-	return m.add(thread, envs)
 }
 
 // Post implements [Log].

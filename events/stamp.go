@@ -29,6 +29,17 @@ func Stamp(envs []Envelope, key ThreadKey, after Seq, last, now time.Time) error
 	return nil
 }
 
+// CheckClaim says whether the owner can claim a thread with this key, if it is free.
+func (o Owner) CheckClaim(key ThreadKey) error {
+	if err := key.Check(); err != nil {
+		return err
+	}
+	if o == "" {
+		return fmt.Errorf("claim thread=%s: no owner", key.Thread)
+	}
+	return nil
+}
+
 // Check says whether a thread can have this key.
 func (k ThreadKey) Check() error {
 	if k.Tenant == "" || k.Thread == "" {

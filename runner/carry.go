@@ -130,16 +130,21 @@ type standing struct {
 }
 
 // finish releases the thread behind a run, and notes whether it has to be looked at again:
-// somebody who sent a message meanwhile found it held.
+// somebody who sent a message meanwhile found it held. The last event of a run releases it
+// itself, so that nobody does.
 func (r *Run) finish(last standing) {
-	_ = r.runner.config.Log.Release(context.Background(), r.key, r.epoch) // the claim dies with the process at the latest
-	behind, err := r.runner.config.Log.Read(context.Background(), r.key, last.seq, 1)
+	sent := false
+	if !r.journal.released {
+		_ = r.runner.config.Log.Release(context.Background(), r.key, r.epoch) // the claim dies with the process at the latest
+		behind, err := r.runner.config.Log.Read(context.Background(), r.key, last.seq, 1)
+		sent = err == nil && len(behind) > 0
+	}
 	r.fold.Unpin()
 	if r.row != nil { // nobody talks in it
 		r.runner.kept.Forget(r.key)
 	}
 	knocked := r.runner.registry.vacate(r.key)
-	news := knocked || err == nil && len(behind) > 0
+	news := knocked || sent
 	switch {
 	case last.status.Over():
 		r.more = news || last.queued > 0

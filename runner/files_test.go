@@ -110,15 +110,26 @@ type dyingAt struct {
 }
 
 func (d *dyingAt) Append(ctx context.Context, key events.ThreadKey, epoch events.Epoch, after events.Seq, envs []events.Envelope) error {
+	if d.dies(envs) {
+		return errDied
+	}
+	return d.Log.Append(ctx, key, epoch, after, envs)
+}
+
+func (d *dyingAt) AppendLast(ctx context.Context, key events.ThreadKey, epoch events.Epoch, after events.Seq, envs []events.Envelope) error {
+	if d.dies(envs) {
+		return errDied
+	}
+	return d.Log.AppendLast(ctx, key, epoch, after, envs)
+}
+
+func (d *dyingAt) dies(envs []events.Envelope) bool {
 	for _, env := range envs {
 		if env.Data.Kind() == d.kind {
 			d.died.Store(true)
 		}
 	}
-	if d.died.Load() {
-		return errDied
-	}
-	return d.Log.Append(ctx, key, epoch, after, envs)
+	return d.died.Load()
 }
 
 func (d *dyingAt) Close() error { return nil }

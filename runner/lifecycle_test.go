@@ -272,10 +272,10 @@ type cancelling struct {
 	cancel context.CancelFunc
 }
 
-func (c *cancelling) Append(ctx context.Context, key events.ThreadKey, epoch events.Epoch, after events.Seq, envs []events.Envelope) error {
-	err := c.Memory.Append(ctx, key, epoch, after, envs)
+func (c *cancelling) AppendFirst(ctx context.Context, key events.ThreadKey, owner events.Owner, envs []events.Envelope) (events.Epoch, error) {
+	epoch, err := c.Memory.AppendFirst(ctx, key, owner, envs)
 	c.cancel()
-	return err
+	return epoch, err
 }
 
 // Proves R73: of two that resume a run, one has it.
@@ -383,6 +383,13 @@ func (f *failing) Append(ctx context.Context, key events.ThreadKey, epoch events
 		return errFull
 	}
 	return f.Memory.Append(ctx, key, epoch, after, envs)
+}
+
+func (f *failing) AppendLast(ctx context.Context, key events.ThreadKey, epoch events.Epoch, after events.Seq, envs []events.Envelope) error {
+	if f.failed.Load() {
+		return errFull
+	}
+	return f.Memory.AppendLast(ctx, key, epoch, after, envs)
 }
 
 // A store that fails ends the run at once, whatever is under way.

@@ -224,6 +224,9 @@ func (r *Run) claim(ctx context.Context, key events.ThreadKey) (err error) {
 	return err
 }
 
+// claimed reports whether the thread is claimed for the run: not before a first append does so.
+func (r *Run) claimed() bool { return r.epoch > 0 }
+
 func (r *Run) release() {
 	r.fold.Unpin()
 	r.runner.Release(r.key, r.epoch)
@@ -266,7 +269,12 @@ func (r *Run) openWith(ctx context.Context, th *thread.Thread, message *Message,
 	if err != nil {
 		return err
 	}
-	if err := r.runner.config.Log.Append(ctx, r.key, r.epoch, after, first); err != nil {
+	if r.claimed() {
+		err = r.runner.config.Log.Append(ctx, r.key, r.epoch, after, first)
+	} else {
+		r.epoch, err = r.runner.config.Log.AppendFirst(ctx, r.key, r.runner.config.Owner, first)
+	}
+	if err != nil {
 		return err
 	}
 	r.opening = first

@@ -175,6 +175,10 @@ type Job struct {
 	// Run is a UUID version 7; one that the log has already is refused. Defaults to a new
 	// one. Who derives it from the job can find out later whether the job was started.
 	Run events.RunID
+	// Fresh says that Thread and Run were made for this job and stand for nothing else, as the
+	// defaults do: the log is not asked whether it knows the run. A thread that somebody began
+	// after all is found out.
+	Fresh bool
 	// Request is the user's text, at most [MaxRequestChars] of valid UTF-8.
 	Request string
 	// Files come with the request and are kept beside the log. What a model is to read of them
@@ -303,6 +307,7 @@ func (job *Job) check() error {
 // identify gives the job the ids that it lacks, and refuses those that are none.
 func (job *Job) identify() error {
 	job.Tenant = job.Tenant.OrLocal()
+	job.Fresh = job.Fresh || job.Thread == "" && job.Run == ""
 	if job.Thread == "" {
 		job.Thread = events.ThreadID(uuid.NewString())
 	}
@@ -448,6 +453,17 @@ func (r *Runner) begin(ctx context.Context, job Job, plan *plan, started events.
 	if err := run.takePlace(ctx); err != nil {
 		return nil, err
 	}
+	if job.Fresh && job.Continues == "" && len(job.Files) == 0 {
+		err := run.beginAnew(ctx, job, started)
+		if err == nil {
+			run.drive(ctx)
+			return run, nil
+		}
+		if !errors.Is(err, events.ErrConflict) && !errors.Is(err, events.ErrHeld) {
+			run.givePlace()
+			return nil, err
+		}
+	}
 	if err := run.claim(ctx, key); err != nil {
 		run.givePlace()
 		if errors.Is(err, events.ErrHeld) {
@@ -462,6 +478,26 @@ func (r *Runner) begin(ctx context.Context, job Job, plan *plan, started events.
 	}
 	run.drive(ctx)
 	return run, nil
+}
+
+// beginAnew begins a run that is the first of its thread. It is claimed and begun in one commit.
+// [events.ErrConflict] and [events.ErrHeld] say that it is not the first.
+func (r *Run) beginAnew(ctx context.Context, job Job, started events.WorkflowStarted) error {
+	r.key, r.clock = job.key(), newClock()
+	if err := r.runner.registry.occupy(r.key, r.runner.config.Owner, r); err != nil {
+		return err
+	}
+	r.fold = r.runner.kept.Pin(r.key)
+	err := r.fold.Fresh(ctx, func(th *thread.Thread) error { return r.begins(ctx, th, job, started) })
+	switch {
+	case err == nil:
+	case r.claimed(): // for all that is known
+		r.release()
+	default:
+		r.fold.Unpin()
+		r.runner.registry.vacate(r.key)
+	}
+	return err
 }
 
 // begins appends the first events of a run that a job starts, if the thread is ready for it.
@@ -483,8 +519,10 @@ func (r *Run) begins(ctx context.Context, th *thread.Thread, job Job, started ev
 		started.Follows = current.ID
 	}
 	started.UserID, r.by = cmp.Or(job.By.UserID, job.user()), job.actor()
-	if err := r.runner.unknown(ctx, job); err != nil {
-		return err
+	if r.claimed() {
+		if err := r.runner.unknown(ctx, job); err != nil {
+			return err
+		}
 	}
 	for _, file := range job.Files {
 		brought, err := artifact.Keep(ctx, r.files(), file, events.SourceFile)

@@ -19,6 +19,7 @@ const maxConflicts = 100
 // sequencerLog is what a run needs of an [events.Log] once it is under way.
 type sequencerLog interface {
 	Append(ctx context.Context, key events.ThreadKey, epoch events.Epoch, after events.Seq, envs []events.Envelope) error
+	AppendLast(ctx context.Context, key events.ThreadKey, epoch events.Epoch, after events.Seq, envs []events.Envelope) error
 	Wait(ctx context.Context, key events.ThreadKey, after events.Seq, kinds ...events.Kind) error
 }
 
@@ -50,7 +51,10 @@ type sequencer struct {
 	queue   []*decision
 	leading bool
 
-	failed error // belongs to the leader
+	// What follows belongs to the leader: released is set once the thread is given back, with
+	// the last event of the run.
+	failed   error
+	released bool
 }
 
 // decision is one call of Do.
@@ -137,9 +141,14 @@ func (s *sequencer) append(th *thread.Thread, batch []*decision) error {
 	if err != nil || len(facts) == 0 {
 		return err
 	}
-	if err := s.log.Append(context.Background(), s.key, s.epoch, after, facts); err != nil {
+	add, last := s.log.Append, facts[len(facts)-1].Data.Kind() == events.KindWorkflowFinished
+	if last {
+		add = s.log.AppendLast
+	}
+	if err := add(context.Background(), s.key, s.epoch, after, facts); err != nil {
 		return fmt.Errorf("append to thread %s after seq=%d: %w", s.key.Thread, after, err)
 	}
+	s.released = last
 	if s.committed != nil {
 		s.committed(facts)
 	}

@@ -87,11 +87,9 @@ type shutting struct {
 	begins func()
 }
 
-func (s *shutting) Append(ctx context.Context, key events.ThreadKey, epoch events.Epoch, after events.Seq, envs []events.Envelope) error {
-	if after == 0 {
-		s.begins()
-	}
-	return s.Memory.Append(ctx, key, epoch, after, envs)
+func (s *shutting) AppendFirst(ctx context.Context, key events.ThreadKey, owner events.Owner, envs []events.Envelope) (events.Epoch, error) {
+	s.begins()
+	return s.Memory.AppendFirst(ctx, key, owner, envs)
 }
 
 func TestShutdownWaitsForARunThatIsBeginning(t *testing.T) {

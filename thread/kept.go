@@ -162,6 +162,17 @@ func (f *Fold) Known(ctx context.Context, use func(*Thread) error) error {
 	return f.with(ctx, f.known, use)
 }
 
+// Fresh is Known of a thread that nobody is known to have begun: where nothing is known of it,
+// it is lent as one without events.
+func (f *Fold) Fresh(ctx context.Context, use func(*Thread) error) error {
+	return f.with(ctx, func(context.Context) error {
+		if f.thread == nil {
+			f.thread = New()
+		}
+		return nil
+	}, use)
+}
+
 // Foreign is the seq of the newest event that was read behind what was known and that only the
 // driver of a thread writes: another one than whoever commits through this fold. It is for
 // those who are using the fold.

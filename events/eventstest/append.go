@@ -210,6 +210,47 @@ func testRelease(t *testing.T, f *fixture) {
 	require.NoError(t, f.Append(f.ctx, w.key, epoch, w.last, []events.Envelope{{Run: w.run, Data: warning("mine")}}))
 }
 
+func testFirstAndLast(t *testing.T, f *fixture) {
+	key, run := newKey(), events.RunID("run-of-"+newKey().Thread)
+	start := []events.Envelope{{Run: run, Data: events.WorkflowStarted{Message: "plan", Team: "trip"}}, {Run: run, Data: warning("one")}}
+	epoch, err := f.AppendFirst(f.ctx, key, "alice", start)
+	require.NoError(t, err)
+	require.Equal(t, start, f.all(key))
+	owner, _, err := f.Holder(f.ctx, key)
+	require.NoError(t, err)
+	require.Equal(t, events.Owner("alice"), owner)
+	_, err = f.AppendFirst(f.ctx, key, "alice", []events.Envelope{{Run: run, Data: warning("again")}})
+	require.ErrorIs(t, err, events.ErrConflict, "it has events")
+	require.NoError(t, f.Append(f.ctx, key, epoch, 2, []events.Envelope{{Run: run, Data: warning("two")}}), "and that took nothing from its holder")
+
+	last := []events.Envelope{{Run: run, Data: events.WorkflowFinished{Status: events.StatusCompleted}}}
+	require.ErrorIs(t, f.AppendLast(f.ctx, key, epoch, 2, last), events.ErrConflict)
+	require.ErrorIs(t, f.AppendLast(f.ctx, key, epoch+1, 3, last), events.ErrFenced)
+	require.NoError(t, f.Append(f.ctx, key, epoch, 3, []events.Envelope{{Run: run, Data: warning("three")}}), "what was refused released nothing")
+	require.NoError(t, f.AppendLast(f.ctx, key, epoch, 4, last))
+	require.Len(t, f.all(key), 5)
+	owner, _, err = f.Holder(f.ctx, key)
+	require.NoError(t, err)
+	require.Empty(t, owner)
+	require.ErrorIs(t, f.Append(f.ctx, key, epoch, 5, []events.Envelope{{Run: run, Data: warning("late")}}), events.ErrFenced)
+	next, err := f.Claim(f.ctx, key, "bob", false)
+	require.NoError(t, err)
+	require.Greater(t, next, epoch)
+	require.NoError(t, f.AppendLast(f.ctx, key, next, 5, nil), "nothing more, and released")
+	owner, _, err = f.Holder(f.ctx, key)
+	require.NoError(t, err)
+	require.Empty(t, owner)
+
+	empty := newKey()
+	_, err = f.Claim(f.ctx, empty, "bob", false)
+	require.NoError(t, err)
+	_, err = f.AppendFirst(f.ctx, empty, "alice", start)
+	require.ErrorIs(t, err, events.ErrHeld)
+	require.Empty(t, f.all(empty))
+	_, err = f.AppendFirst(f.ctx, empty, "", start)
+	require.Error(t, err)
+}
+
 func testClaimInput(t *testing.T, f *fixture) {
 	for _, key := range []events.ThreadKey{{}, {Tenant: "t"}, {Thread: "t"}} {
 		_, err := f.Claim(f.ctx, key, "tester", false)

@@ -54,6 +54,26 @@ func FailAt(point Point, err error) func(Point) error {
 func (f *Failpoint) Append(
 	ctx context.Context, key events.ThreadKey, epoch events.Epoch, after events.Seq, envs []events.Envelope,
 ) error {
+	return f.around(func() error { return f.Log.Append(ctx, key, epoch, after, envs) })
+}
+
+// AppendFirst implements [events.Log].
+func (f *Failpoint) AppendFirst(ctx context.Context, key events.ThreadKey, owner events.Owner, envs []events.Envelope) (epoch events.Epoch, err error) {
+	err = f.around(func() (err error) {
+		epoch, err = f.Log.AppendFirst(ctx, key, owner, envs)
+		return err
+	})
+	return epoch, err
+}
+
+// AppendLast implements [events.Log].
+func (f *Failpoint) AppendLast(
+	ctx context.Context, key events.ThreadKey, epoch events.Epoch, after events.Seq, envs []events.Envelope,
+) error {
+	return f.around(func() error { return f.Log.AppendLast(ctx, key, epoch, after, envs) })
+}
+
+func (f *Failpoint) around(add func() error) error {
 	f.mu.Lock()
 	f.appends++
 	n := f.appends
@@ -61,7 +81,7 @@ func (f *Failpoint) Append(
 	if err := f.hook(Point{Append: n}); err != nil {
 		return err
 	}
-	if err := f.Log.Append(ctx, key, epoch, after, envs); err != nil {
+	if err := add(); err != nil {
 		return err
 	}
 	return f.hook(Point{Append: n, After: true})

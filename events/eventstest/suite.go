@@ -32,6 +32,7 @@ func Run(t *testing.T, open Open) {
 		"claim is exclusive":                        testClaim,
 		"take-over fences":                          testTakeOver,
 		"release frees":                             testRelease,
+		"first and last append claim and release":   testFirstAndLast,
 		"claim refuses bad input":                   testClaimInput,
 		"post needs no claim":                       testPost,
 		"post takes postable kinds only":            testPostKinds,

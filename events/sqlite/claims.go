@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/convene-run/convene/events"
 )
 
 // settleWait bounds the wait for a lock to take claims back: what cannot be done now is
@@ -114,4 +116,73 @@ func takeBackAlone(path string, tokens []string) error {
 func anyClaims(c *conn, token string) (bool, error) {
 	n, err := c.number(`SELECT count(*) FROM threads WHERE owner_file <> '' AND owner_file = ?`, token)
 	return n > 0, err
+}
+
+// create adds the row of a new thread.
+func (tx *transaction) create(key events.ThreadKey) (*threadState, error) {
+	name := events.FirstChecksum(key)
+	no, err := tx.conn.insert(`INSERT INTO threads (tenant, thread, epoch, owner, owner_file, claimed_ns, last_sum, name_sum)
+		VALUES (?1, ?2, 0, '', '', 0, ?3, ?3)`, string(key.Tenant), string(key.Thread), name[:])
+	if err != nil {
+		return nil, err
+	}
+	tx.changed = true
+	state := &threadState{key: key, no: no, last: chain{sum: name}, generation: tx.generation}
+	tx.threads[key] = state
+	tx.loaded = append(tx.loaded, state)
+	return state, nil
+}
+
+// threadFor gives the state of a thread that is to be claimed, which it adds where there is
+// none.
+func (tx *transaction) threadFor(key events.ThreadKey) (state *threadState, refusal, failure error) {
+	if err := tx.owners.restore(); err != nil {
+		return nil, err, nil
+	}
+	state, err := tx.thread(key)
+	if err == nil && state == nil {
+		state, err = tx.create(key)
+	}
+	return state, nil, err
+}
+
+// claimFor gives the thread to owner, unless somebody else holds it.
+func (tx *transaction) claimFor(state *threadState, owner events.Owner, takeOver bool) (refusal, failure error) {
+	if state.owner != "" && !takeOver {
+		held, err := tx.heldByOther(state, owner)
+		if err != nil {
+			return nil, err
+		}
+		if held {
+			return &events.HeldError{Owner: state.owner, Since: state.claimed}, nil
+		}
+	}
+	return nil, tx.claim(state, owner)
+}
+
+// heldByOther reports whether somebody alive other than owner holds the thread.
+func (tx *transaction) heldByOther(state *threadState, owner events.Owner) (bool, error) {
+	if state.ownerFile == tx.owners.token {
+		return state.owner != owner, nil
+	}
+	return tx.owners.alive(state.ownerFile)
+}
+
+// claim gives the thread to owner under the next epoch.
+func (tx *transaction) claim(state *threadState, owner events.Owner) error {
+	state.epoch++
+	state.owner, state.ownerFile, state.claimed = owner, tx.owners.token, time.Now().Round(0).UTC()
+	tx.changed = true
+	return tx.conn.exec(`UPDATE threads SET epoch = ?, owner = ?, owner_file = ?, claimed_ns = ?, last_seq = ?, last_sum = ?
+		WHERE thread_no = ?`, int64(state.epoch), string(owner), state.ownerFile, state.claimed.UnixNano(),
+		int64(state.last.seq), state.last.sum[:], state.no)
+}
+
+// release frees the thread.
+func (tx *transaction) release(state *threadState) error {
+	state.owner, state.ownerFile = "", ""
+	tx.changed = true
+	tx.loaded = append(tx.loaded, state)
+	return tx.conn.exec(`UPDATE threads SET owner = '', owner_file = '', last_seq = ?, last_sum = ? WHERE thread_no = ?`,
+		int64(state.last.seq), state.last.sum[:], state.no)
 }

@@ -80,79 +80,27 @@ func (l *Log) send(ctx context.Context, req *request) error {
 
 // Claim implements [events.Log].
 func (l *Log) Claim(ctx context.Context, key events.ThreadKey, owner events.Owner, takeOver bool) (events.Epoch, error) {
-	if err := key.Check(); err != nil {
+	if err := owner.CheckClaim(key); err != nil {
 		return 0, err
-	}
-	if owner == "" {
-		return 0, fmt.Errorf("claim thread=%s: no owner", key.Thread)
 	}
 	var epoch events.Epoch
 	var last end
 	err := l.submit(ctx, func(tx *transaction) (refusal, failure error) {
-		if err := tx.owners.restore(); err != nil {
-			return err, nil
+		state, refusal, failure := tx.threadFor(key)
+		if refusal != nil || failure != nil {
+			return refusal, failure
 		}
-		state, err := tx.thread(key)
-		if err != nil {
-			return nil, err
+		if refusal, failure = tx.claimFor(state, owner, takeOver); refusal != nil || failure != nil {
+			return refusal, failure
 		}
-		if state == nil {
-			state, err = tx.create(key)
-			if err != nil {
-				return nil, err
-			}
-		}
-		if state.owner != "" && !takeOver {
-			held, err := tx.heldByOther(state, owner)
-			if err != nil {
-				return nil, err
-			}
-			if held {
-				return &events.HeldError{Owner: state.owner, Since: state.claimed}, nil
-			}
-		}
-		err = tx.claim(state, owner)
 		epoch, last = state.epoch, end{state.last, state.lastTime}
-		return nil, err
+		return nil, nil
 	})
 	if err != nil {
 		return 0, err
 	}
 	l.setEnd(key, last)
 	return epoch, nil
-}
-
-// create adds the row of a new thread.
-func (tx *transaction) create(key events.ThreadKey) (*threadState, error) {
-	name := events.FirstChecksum(key)
-	no, err := tx.conn.insert(`INSERT INTO threads (tenant, thread, epoch, owner, owner_file, claimed_ns, last_sum, name_sum)
-		VALUES (?1, ?2, 0, '', '', 0, ?3, ?3)`, string(key.Tenant), string(key.Thread), name[:])
-	if err != nil {
-		return nil, err
-	}
-	tx.changed = true
-	state := &threadState{key: key, no: no, last: chain{sum: name}, generation: tx.generation}
-	tx.threads[key] = state
-	tx.loaded = append(tx.loaded, state)
-	return state, nil
-}
-
-// heldByOther reports whether somebody alive other than owner holds the thread.
-func (tx *transaction) heldByOther(state *threadState, owner events.Owner) (bool, error) {
-	if state.ownerFile == tx.owners.token {
-		return state.owner != owner, nil
-	}
-	return tx.owners.alive(state.ownerFile)
-}
-
-// claim gives the thread to owner under the next epoch.
-func (tx *transaction) claim(state *threadState, owner events.Owner) error {
-	state.epoch++
-	state.owner, state.ownerFile, state.claimed = owner, tx.owners.token, time.Now().Round(0).UTC()
-	tx.changed = true
-	return tx.conn.exec(`UPDATE threads SET epoch = ?, owner = ?, owner_file = ?, claimed_ns = ?, last_seq = ?, last_sum = ?
-		WHERE thread_no = ?`, int64(state.epoch), string(owner), state.ownerFile, state.claimed.UnixNano(),
-		int64(state.last.seq), state.last.sum[:], state.no)
 }
 
 // Release implements [events.Log].
@@ -162,53 +110,10 @@ func (l *Log) Release(ctx context.Context, key events.ThreadKey, epoch events.Ep
 		if err != nil || state == nil || state.epoch != epoch || state.owner == "" {
 			return nil, err
 		}
-		state.owner, state.ownerFile = "", ""
-		tx.changed = true
-		tx.loaded = append(tx.loaded, state)
-		return nil, tx.conn.exec(`UPDATE threads SET owner = '', owner_file = '', last_seq = ?, last_sum = ? WHERE thread_no = ?`,
-			int64(state.last.seq), state.last.sum[:], state.no)
+		return nil, tx.release(state)
 	}})
 	if err == nil {
-		l.mu.Lock()
-		delete(l.ends, key)
-		l.mu.Unlock()
-	}
-	return err
-}
-
-// Append implements [events.Log].
-func (l *Log) Append(
-	ctx context.Context, key events.ThreadKey, epoch events.Epoch, after events.Seq, envs []events.Envelope,
-) error {
-	last, known, err := l.endAt(ctx, key, after)
-	if err != nil {
-		return err
-	}
-	var blocks []block
-	if known {
-		if err := events.Stamp(envs, key, after, last.time, time.Now()); err != nil {
-			return err
-		}
-		if blocks, err = l.pack(envs, last.chain); err != nil {
-			return err
-		}
-	}
-	err = l.send(ctx, &request{patient: true, apply: func(tx *transaction) (refusal, failure error) {
-		state, err := tx.thread(key)
-		switch {
-		case err != nil:
-			return nil, err
-		case state == nil || state.owner == "" || state.epoch != epoch:
-			return fmt.Errorf("append to thread=%s epoch=%d: %w", key.Thread, epoch, events.ErrFenced), nil
-		case !known || state.last.seq != after:
-			return fmt.Errorf("append to thread=%s after=%d last=%d: %w", key.Thread, after, state.last.seq, events.ErrConflict), nil
-		case len(envs) == 0:
-			return nil, nil
-		}
-		return nil, tx.add(state, envs, blocks)
-	}})
-	if err == nil && len(envs) > 0 {
-		l.setEnd(key, end{blocks[len(blocks)-1].last, envs[len(envs)-1].Time})
+		l.dropEnd(key)
 	}
 	return err
 }
@@ -288,6 +193,13 @@ func (l *Log) setEnd(key events.ThreadKey, e end) {
 	if old, ok := l.ends[key]; !ok || old.seq < e.seq {
 		l.ends[key] = e
 	}
+}
+
+// dropEnd forgets the end of a thread that was released here.
+func (l *Log) dropEnd(key events.ThreadKey) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.ends, key)
 }
 
 // Post implements [events.Log].

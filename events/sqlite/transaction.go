@@ -148,6 +148,9 @@ func (tx *transaction) loadLast(state *threadState) error {
 
 // add puts events behind the last of the thread. They are stamped, chained and packed.
 func (tx *transaction) add(state *threadState, envs []events.Envelope, blocks []block) error {
+	if len(envs) == 0 {
+		return nil
+	}
 	for _, env := range envs {
 		// A damaged thread refuses before anything has changed.
 		if _, err := tx.runOf(state, env); err != nil {
