@@ -72,8 +72,8 @@ const summaryTextChars = 2000
 
 // Apply folds one event of the run into the summary.
 func (s *RunSummary) Apply(env Envelope) error {
-	if started, ok := env.Data.(WorkflowStarted); ok {
-		s.start(env, started)
+	if env.Data.Kind() == KindWorkflowStarted {
+		s.start(env)
 		return nil
 	}
 	if env.Run != s.Run {
@@ -82,7 +82,16 @@ func (s *RunSummary) Apply(env Envelope) error {
 	s.LastSeq, s.Updated = env.Seq, env.Time
 	s.drive(env)
 	s.Usage, s.CostUSD = LostIn(env.Data).AddTo(s.Usage, s.CostUSD)
-	switch e := env.Data.(type) {
+	// Each in a function of its own: a stack has room for one of them at a time.
+	s.count(env.Data)
+	s.stand(env.Data)
+	s.ask(env)
+	return nil
+}
+
+// count counts tasks and model calls.
+func (s *RunSummary) count(data Event) {
+	switch e := data.(type) {
 	case TasksCreated:
 		s.Tasks += len(e.Tasks) - len(e.replaced())
 	case TaskUpdated:
@@ -94,6 +103,12 @@ func (s *RunSummary) Apply(env Envelope) error {
 		s.ModelCalls++
 		s.Usage = s.Usage.Add(e.Usage)
 		s.CostUSD = AddCost(s.CostUSD, e.CostUSD)
+	}
+}
+
+// stand notes what became of the run.
+func (s *RunSummary) stand(data Event) {
+	switch e := data.(type) {
 	case FinalAnswer:
 		s.Answer, _ = chars.Cut(e.Content, summaryTextChars)
 	case OutageBegan:
@@ -107,6 +122,14 @@ func (s *RunSummary) Apply(env Envelope) error {
 		}
 	case RunResumed:
 		s.Status, s.Reason, s.Limit = StatusRunning, "", ""
+	case WorkflowFinished:
+		s.Status, s.Reason, s.Limit, s.DrivenMS = e.Status, e.Reason, e.Limit, e.DrivenMS
+	}
+}
+
+// ask keeps the requests for input that are open.
+func (s *RunSummary) ask(env Envelope) {
+	switch e := env.Data.(type) {
 	case InputRequested:
 		question, _ := chars.Cut(e.Question, askChars)
 		ask := Ask{InputID: e.InputID, For: e.For, Question: question, Handoff: e.HandoffID}
@@ -124,9 +147,7 @@ func (s *RunSummary) Apply(env Envelope) error {
 		s.close(func(a Ask) bool { return a.Handoff == e.HandoffID })
 	case WorkflowFinished:
 		s.close(func(a Ask) bool { return a.Handoff == "" })
-		s.Status, s.Reason, s.Limit, s.DrivenMS = e.Status, e.Reason, e.Limit, e.DrivenMS
 	}
-	return nil
 }
 
 // drive counts the time up to an event. What others post says nothing about who drives the
@@ -159,7 +180,8 @@ func (s *RunSummary) close(closed func(Ask) bool) {
 	}
 }
 
-func (s *RunSummary) start(env Envelope, e WorkflowStarted) {
+func (s *RunSummary) start(env Envelope) {
+	e := env.Data.(WorkflowStarted)
 	zero, now := 0.0, env.Time
 	request, _ := chars.Cut(e.Message, summaryTextChars)
 	*s = RunSummary{

@@ -200,35 +200,38 @@ func (r *Run) apply(env events.Envelope) error {
 	if err := r.RunSummary.Apply(env); err != nil || late {
 		return err
 	}
-	if d := r.byID[env.Dispatch]; d != nil {
-		d.Usage, d.CostUSD = events.LostIn(env.Data).AddTo(d.Usage, d.CostUSD)
+	r.wait(env)
+	// Each in a function of its own, the deepest first: specialists by the thousand have stacks of
+	// 16 KB, which double for good where one call goes beyond.
+	if _, updated := env.Data.(events.DocumentUpdated); updated {
+		r.write(env)
+		return r.Document.Apply(env)
 	}
-	r.wait(env.Data)
+	if known, err := r.keep(env); known {
+		return err
+	}
+	return r.converse(env)
+}
+
+// keep folds the kinds that are of no conversation. It reports whether the event's is one of them.
+func (r *Run) keep(env events.Envelope) (known bool, err error) {
 	switch e := env.Data.(type) {
 	case events.TasksCreated:
-		return r.Board.Apply(env)
+		return true, r.Board.Apply(env)
 	case events.TaskUpdated:
 		if d := r.byID[env.Dispatch]; d != nil && e.Finished && !e.AutoCompleted {
 			d.Progress++
 		}
-		return r.Board.Apply(env)
-	case events.DocumentUpdated:
-		if d := r.byID[env.Dispatch]; d != nil {
-			d.wrote(e.Tasks)
-			d.rewrote(e)
-		} else {
-			r.Shown[e.EntryID] = true
-		}
-		return r.Document.Apply(env)
+		return true, r.Board.Apply(env)
 	case events.EvidenceRefused:
 		if d := r.byID[env.Dispatch]; d != nil {
 			d.Refused = append(d.Refused, e)
 		}
 	case events.AgentStarted:
-		return r.startDispatch(env, e)
+		return true, r.startDispatch(env, e)
 	case events.AgentFinished:
 		r.lapse(ActorOf(env.Dispatch))
-		return r.finishDispatch(env, e)
+		return true, r.finishDispatch(env, e)
 	case events.LimitReached:
 		r.Limits = append(r.Limits, e)
 	case events.FinalAnswer:
@@ -247,9 +250,9 @@ func (r *Run) apply(env events.Envelope) error {
 		}
 	case events.MessageRouted, events.HandoffRequested, events.HandoffAccepted, events.HandoffRejected,
 		events.HandoffExitRequested, events.HandoffReturned, events.HandoffResumed, events.WorkflowStateChanged, events.PhaseChanged, events.TransitionRolledBack:
-		return r.handOver(env)
+		return true, r.handOver(env)
 	case events.InputRequested:
-		return r.request(env, e)
+		return true, r.request(env, e)
 	case events.PermissionDenied:
 		r.Denied = append(r.Denied, e)
 	case events.ValuesReplaced:
@@ -269,9 +272,20 @@ func (r *Run) apply(env events.Envelope) error {
 	case events.WorkflowFinished, events.Audited,
 		events.RunSuspended, events.RunResumed, events.ModelCallFailed, events.OutageBegan, events.OutageEnded:
 	default:
-		return r.converse(env)
+		return false, nil
 	}
-	return nil
+	return true, nil
+}
+
+// write notes who wrote an entry.
+func (r *Run) write(env events.Envelope) {
+	e := env.Data.(events.DocumentUpdated)
+	if d := r.byID[env.Dispatch]; d != nil {
+		d.wrote(e.Tasks)
+		d.rewrote(e)
+	} else {
+		r.Shown[e.EntryID] = true
+	}
 }
 
 // Warned reports whether the run has that warning already.
@@ -291,9 +305,13 @@ func (r *Run) countTool(succeeded bool) {
 	}
 }
 
-// wait folds whether the run waits for an endpoint, or is parked.
-func (r *Run) wait(event events.Event) {
-	switch e := event.(type) {
+// wait folds whether the run waits for an endpoint, or is parked, and what a failed call cost
+// its specialist.
+func (r *Run) wait(env events.Envelope) {
+	if d := r.byID[env.Dispatch]; d != nil {
+		d.Usage, d.CostUSD = events.LostIn(env.Data).AddTo(d.Usage, d.CostUSD)
+	}
+	switch e := env.Data.(type) {
 	case events.OutageBegan:
 		r.Outage = &e
 	case events.OutageEnded, events.RunCancelled:

@@ -100,25 +100,12 @@ func (t *Thread) newest(env events.Envelope) bool {
 }
 
 func (t *Thread) apply(env events.Envelope) error {
-	if started, ok := env.Data.(events.WorkflowStarted); ok {
-		if current := t.Current(); current != nil && !current.Status.Over() {
-			return fmt.Errorf("run %s has not finished", current.ID)
-		}
-		t.Key = env.Key()
-		run, err := newRun(t, env, started)
-		if err != nil {
-			return err
-		}
-		t.Runs = append(t.Runs, run)
-		if started.MessageID != "" {
-			t.dequeue(started.MessageID, run)
-		}
-		return nil
-	}
 	run := t.Current()
-	if said, ok := env.Data.(events.UserMessage); ok && !said.Synthetic && (env.Run == "" || run != nil && env.Run == run.ID && run.Cancelled && !run.Status.Over()) {
-		t.enqueue(env, said) // a run that is cancelled hears nothing more
-		if env.Run == "" {
+	switch env.Data.Kind() {
+	case events.KindWorkflowStarted:
+		return t.start(env)
+	case events.KindUserMessage:
+		if queued := t.queues(env, run); queued && env.Run == "" {
 			return nil
 		}
 	}
@@ -139,6 +126,35 @@ func (t *Thread) apply(env events.Envelope) error {
 		t.conclude(run)
 	}
 	return err
+}
+
+// start begins the next run of the thread.
+func (t *Thread) start(env events.Envelope) error {
+	if current := t.Current(); current != nil && !current.Status.Over() {
+		return fmt.Errorf("run %s has not finished", current.ID)
+	}
+	started := env.Data.(events.WorkflowStarted)
+	t.Key = env.Key()
+	run, err := newRun(t, env, started)
+	if err != nil {
+		return err
+	}
+	t.Runs = append(t.Runs, run)
+	if started.MessageID != "" {
+		t.dequeue(started.MessageID, run)
+	}
+	return nil
+}
+
+// queues puts a message into the queue that is of no run, or of one that is cancelled: it
+// hears nothing more. It reports whether it did.
+func (t *Thread) queues(env events.Envelope, run *Run) bool {
+	said := env.Data.(events.UserMessage)
+	if said.Synthetic || env.Run != "" && (run == nil || env.Run != run.ID || !run.Cancelled || run.Status.Over()) {
+		return false
+	}
+	t.enqueue(env, said)
+	return true
 }
 
 // CallIDTaken reports whether a tool call of this thread already has the id.

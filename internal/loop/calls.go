@@ -67,24 +67,13 @@ func (l *Loop) advance(tx *thread.Tx, a advancing) []pending {
 			last = append(last, in)
 		case Await:
 			waits = l.await(tx, handler, in) || waits
-		case Dispatch:
-			if p, open := l.openDispatch(tx, handler, call, in); open {
+		default:
+			p, opened := l.open(tx, tool, call, in)
+			switch opened {
+			case granted:
 				start = append(start, p)
-			}
-		case Consult:
-			run := func(ctx context.Context) error { return l.consult(ctx, handler, in) }
-			if p, open := l.openSlow(tx, events.EffectIdempotent, call, in, run); open {
-				start = append(start, p)
-			}
-		case agent.External:
-			var may standing
-			if in, may = l.leave(tx, tool, handler, call, in); may != granted {
-				waits = waits || may == asked
-				continue
-			}
-			run := func(ctx context.Context) error { return l.external(ctx, handler, in) }
-			if p, open := l.openSlow(tx, handler.Effect, call, in, run); open {
-				start = append(start, p)
+			case asked:
+				waits = true
 			}
 		}
 	}
@@ -94,6 +83,28 @@ func (l *Loop) advance(tx *thread.Tx, a advancing) []pending {
 		}
 	}
 	return start
+}
+
+// open starts a slow call. It is granted where the result is to be run, and asked where a
+// person is to decide on it.
+func (l *Loop) open(tx *thread.Tx, tool compiled, call *thread.Call, in agent.Invocation) (p pending, may standing) {
+	var opened bool
+	switch handler := tool.Handler.(type) {
+	case Dispatch:
+		p, opened = l.openDispatch(tx, handler, call, in)
+	case Consult:
+		p, opened = l.openSlow(tx, events.EffectIdempotent, call, in, func(ctx context.Context) error { return l.consult(ctx, handler, in) })
+	case agent.External:
+		left, may := l.leave(tx, tool, handler, call, in)
+		if may != granted {
+			return p, may
+		}
+		p, opened = l.openSlow(tx, handler.Effect, call, left, func(ctx context.Context) error { return l.external(ctx, handler, left) })
+	}
+	if !opened {
+		return p, refused
+	}
+	return p, granted
 }
 
 // callState gives what the log knows of a call, nil for nothing, and whether it is
