@@ -45,8 +45,8 @@ type callSet struct {
 	// byIndex finds the newest call under an index that the endpoint gave.
 	byIndex map[int64]*call
 	last    *call
-	// announced counts the calls already handed on, always the first of list.
-	announced int
+	// announced are the calls already handed on, always the first of list.
+	announced []events.ToolCall
 	// history holds the calls whose ids are taken.
 	history []events.Message
 	// grew hears of new text in the arguments of a call.
@@ -209,11 +209,12 @@ func (s *callSet) isLast(c *call) bool { return s.list[len(s.list)-1] == c }
 
 // ready gives the next call in order that can be announced, or nil.
 func (s *callSet) ready() *call {
-	if s.announced == len(s.list) {
+	place := len(s.announced)
+	if place == len(s.list) {
 		return nil
 	}
-	c := s.list[s.announced]
-	later := s.list[s.announced+1:]
+	c := s.list[place]
+	later := s.list[place+1:]
 	switch {
 	case c.whole, c.scan.done && (len(later) > 0 || !c.empty()):
 		return c
@@ -241,23 +242,15 @@ func (s *callSet) finish() {
 	}
 }
 
-// announce gives the next ready call its final form.
-func (s *callSet) announce(c *call) {
-	s.announced++
+// announce gives the next ready call its final form. keep makes of the fields that go back
+// what is kept of them.
+func (s *callSet) announce(c *call, keep func(fields json.RawMessage) json.RawMessage) {
 	args := string(c.args)
 	if strings.TrimSpace(args) == "" {
 		args = "{}"
 	}
-	c.final = events.ToolCall{ID: s.id(c.rawID), Name: c.name, Arguments: args, Extra: c.extra.object()}
-}
-
-// id gives the endpoint's id where it is usable, else a new one.
-func (s *callSet) id(raw string) events.CallID {
-	var reply []events.ToolCall
-	for _, c := range s.list[:s.announced-1] {
-		reply = append(reply, c.final)
-	}
-	return wire.UniqueID(raw, s.history, reply)
+	c.final = events.ToolCall{ID: wire.UniqueID(c.rawID, s.history, s.announced), Name: c.name, Arguments: args, Extra: keep(c.extra.object())}
+	s.announced = append(s.announced, c.final)
 }
 
 // compact gives JSON, or the beginning of it, without the white space between its

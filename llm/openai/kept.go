@@ -51,17 +51,25 @@ func (s *stream) tagged(k kept) json.RawMessage {
 // returned gives what a message or call carries for this endpoint. Logs of before have
 // the fields alone.
 func (w *messageWriter) returned(extra json.RawMessage) (k kept, foreign bool) {
+	if len(extra) == 0 || w.cfg.PublishedOnly {
+		return kept{}, false
+	}
 	parts, tagged := w.tag.Of(extra)
 	switch {
-	case len(extra) == 0 || w.cfg.PublishedOnly:
 	case !tagged:
-		k.Fields = extra
+		return kept{Fields: extra}, false
 	case parts == nil:
-		foreign = true
-	case json.Unmarshal(parts, &k) != nil:
-		k = kept{}
+		return kept{}, true
 	}
-	return k, foreign
+	return readKept(parts), false
+}
+
+// readKept reads what was kept, nothing where it is not as [stream.tagged] wrote it.
+func readKept(parts json.RawMessage) (k kept) {
+	if json.Unmarshal(parts, &k) != nil {
+		return kept{}
+	}
+	return k
 }
 
 // reasoning writes the reasoning of a message in the field that the endpoint wants it

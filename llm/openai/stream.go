@@ -86,8 +86,7 @@ func (s *stream) piece(text string, reasoning bool) error {
 // announce hands on the calls that have become whole.
 func (s *stream) announce() error {
 	for c := s.calls.ready(); c != nil; c = s.calls.ready() {
-		s.calls.announce(c)
-		c.final.Extra = s.keepCall(c.final.Extra)
+		s.calls.announce(c, s.keepCall)
 		if err := s.Emit(llm.Delta{Call: &c.final, Index: c.index, Extra: s.keepReply()}); err != nil {
 			return err
 		}
@@ -99,12 +98,5 @@ func (s *stream) allCalls() ([]events.ToolCall, error) {
 	if err := s.announce(); err != nil {
 		return nil, err
 	}
-	if len(s.calls.list) == 0 {
-		return nil, nil
-	}
-	all := make([]events.ToolCall, len(s.calls.list))
-	for i, c := range s.calls.list {
-		all[i] = c.final
-	}
-	return all, nil
+	return s.calls.announced, nil
 }
