@@ -35,22 +35,41 @@ func framed(t testing.TB) (events.Log, events.RunID) {
 	return log, s.run
 }
 
+// framedLive is a log with one run, which goes on.
+func framedLive(t testing.TB) (events.Log, events.RunID) {
+	t.Helper()
+	log := events.NewMemory()
+	s := newScript(t, log)
+	s.start("Plan a day")
+	s.add(events.TasksCreated{Tasks: []events.Task{{ID: 1, Text: "find a hotel", AssignedTo: "food"}}},
+		events.DocumentUpdated{Version: 1, Author: "food", EntryID: 1, Section: "general", Slot: "general", Content: "Lunch at *noon*.", ChangeDescription: "lunch"})
+	return log, s.run
+}
+
 // Proves R71: what the server draws first is what the script then shows, text by text and where
 // it stands; what the reader has begun to type and where the focus is stay.
 func TestFrames(t *testing.T) {
 	t.Parallel()
 	log, run := framed(t)
-	server := serve(t, web.Config{Log: log, Runs: newSimRuns(t, log, sim.Options{})})
-	for _, page := range []struct{ address, texts, over string }{
-		{"/", ".top .brand, .top nav a, .list h1, .start label, .filters label > span, .filters option, .runs li:nth-child(-n + 10)", `document.querySelector('.list-totals')?.innerText.includes('runs')`},
-		{"/runs/" + string(run), ".head h1, .head .status, .head .facts > *, .head .notice, #plan-title, #document-title, #document h3, #document h5, #document p, #document li, #document td, #document th, #document blockquote, #document pre", `document.querySelector('.timeline canvas')`},
+	liveLog, live := framedLive(t)
+	server, liveServer := serve(t, web.Config{Log: log, Runs: newSimRuns(t, log, sim.Options{})}), serve(t, web.Config{Log: liveLog})
+	for _, page := range []struct {
+		server               *served
+		address, texts, over string
+	}{
+		{server, "/", ".top .brand, .top nav a, .list h1, .start label, .filters label > span, .filters option, .runs li:nth-child(-n + 10)", `document.querySelector('.list-totals')?.innerText.includes('runs')`},
+		{server, "/runs/" + string(run), ".head h1, .head .status, .head .facts > *, .head .notice, #plan-title, #document-title, #document h3, #document h5, #document p, #document li, #document td, #document th, #document blockquote, #document pre", `document.querySelector('.timeline canvas')`},
+		{liveServer, "/runs/" + string(live), ".top .brand, .top nav a, .head h1, .head .status, .head .facts > :not(time), #plan-title, #document-title, #document h3, #document h4, #document p", `document.querySelector('.timeline canvas')`},
 	} {
 		b := browse(t)
-		b.before(`window.look = (texts) => [...document.querySelectorAll(texts)].map((e) => [e.textContent.trim().replace(/\s+/g, ' '), Math.round(e.getBoundingClientRect().left), Math.round(e.getBoundingClientRect().top)].join(' | '));
+		b.before(fmt.Sprintf(`window.look = (texts) => [...document.querySelectorAll(texts)].map((e) => {
+				const { left, top } = e.getBoundingClientRect();
+				return [e.textContent.trim().replace(/\s+/g, ' '), %s ? Math.round(left) : 'behind a clock', Math.round(top)].join(' | ');
+			});
 			window.held = new Promise((done) => { window.release = () => done(true); });
 			const real = fetch;
-			window.fetch = async (path, how) => { await held; return real(path, how); };`)
-		b.open(server.url(page.address))
+			window.fetch = async (path, how) => { await held; return real(path, how); };`, fmt.Sprint(page.server == server)))
+		b.open(page.server.url(page.address))
 		b.until(`window.ahead`)
 		before := js[[]string](b, fmt.Sprintf(`look(%q)`, page.texts))
 		require.Greater(t, len(before), 12)
@@ -60,7 +79,7 @@ func TestFrames(t *testing.T) {
 		} else {
 			js[bool](b, `document.querySelector('.actions details').open = true`)
 		}
-		js[bool](b, `(window.mine = document.querySelector('.runs a, .answer'), release(), true)`)
+		js[bool](b, `(window.mine = document.querySelector('.runs a, .answer, #document p'), release(), true)`)
 		b.wait(page.over)
 		require.Equal(t, before, js[[]string](b, fmt.Sprintf(`look(%q)`, page.texts)), "the script shows something else than the server, or elsewhere")
 		require.True(t, js[bool](b, `mine.isConnected`), "the script takes the elements over")
