@@ -14,7 +14,7 @@ import (
 )
 
 // Regexp is a [regexp.Regexp] that is compiled by the first of its methods to be called.
-// Each method is the one of that name there. It is safe for concurrent use.
+// It is safe for concurrent use.
 type Regexp struct {
 	compiled func() *regexp.Regexp
 }
@@ -32,15 +32,30 @@ func New(expression string) *Regexp {
 	return r
 }
 
-func (r *Regexp) MatchString(s string) bool              { return r.compiled().MatchString(s) }
-func (r *Regexp) FindString(s string) string             { return r.compiled().FindString(s) }
-func (r *Regexp) FindStringIndex(s string) []int         { return r.compiled().FindStringIndex(s) }
-func (r *Regexp) FindStringSubmatch(s string) []string   { return r.compiled().FindStringSubmatch(s) }
+// MatchString is [regexp.Regexp.MatchString].
+func (r *Regexp) MatchString(s string) bool { return r.compiled().MatchString(s) }
+
+// FindString is [regexp.Regexp.FindString].
+func (r *Regexp) FindString(s string) string { return r.compiled().FindString(s) }
+
+// FindStringIndex is [regexp.Regexp.FindStringIndex].
+func (r *Regexp) FindStringIndex(s string) []int { return r.compiled().FindStringIndex(s) }
+
+// FindStringSubmatch is [regexp.Regexp.FindStringSubmatch].
+func (r *Regexp) FindStringSubmatch(s string) []string { return r.compiled().FindStringSubmatch(s) }
+
+// FindAllString is [regexp.Regexp.FindAllString].
 func (r *Regexp) FindAllString(s string, n int) []string { return r.compiled().FindAllString(s, n) }
+
+// FindAllStringSubmatch is [regexp.Regexp.FindAllStringSubmatch].
 func (r *Regexp) FindAllStringSubmatch(s string, n int) [][]string {
 	return r.compiled().FindAllStringSubmatch(s, n)
 }
+
+// ReplaceAllString is [regexp.Regexp.ReplaceAllString].
 func (r *Regexp) ReplaceAllString(s, with string) string {
 	return r.compiled().ReplaceAllString(s, with)
 }
+
+// Split is [regexp.Regexp.Split].
 func (r *Regexp) Split(s string, n int) []string { return r.compiled().Split(s, n) }

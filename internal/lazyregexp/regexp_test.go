@@ -41,7 +41,7 @@ func TestExpressionIsCompiledOnceWhenUsed(t *testing.T) {
 		t.Error("an expression that does not parse was used")
 	}
 	r := New(`a+`)
-	if r.compiled() != r.compiled() {
+	if first := r.compiled(); first != r.compiled() {
 		t.Error("the expression is compiled anew for each use")
 	}
 	inTest = true
