@@ -170,6 +170,7 @@ func (a *app) batch(c *cobra.Command, f *batchFlags) (err error) {
 	work.again = again(c, f, work.batch)
 	work.open = f.reopen(config, work.batch.InputFile())
 	defer runtime.KeepAlive(a.headroom(f.concurrency))
+	defer a.frugal(f.concurrency)()
 	return work.run(c.Context())
 }
 
