@@ -55,12 +55,13 @@ func paintTimes(t *testing.T, address, useful string) paints {
 
 // paintWork is how long the page's main thread works, in milliseconds of the processor,
 // until what the reader came for is there.
-func paintWork(t *testing.T, address, useful string) (work float64) {
+func paintWork(t *testing.T, server *served, path, useful string) (work float64) {
 	t.Helper()
 	b := browse(t)
+	b.open(server.url("/icon.svg")) // a process that begins in mid-trace leaves out its first moments
 	b.watchPaint(useful)
 	all := b.trace(func() {
-		b.open(address)
+		b.open(server.url(path))
 		js[float64](b, `painted`)
 		b.rest()
 	}, "blink.user_timing", "disabled-by-default-devtools.timeline")
@@ -120,9 +121,9 @@ func TestFirstUsefulPaint(t *testing.T) {
 				t.Log(p)
 				times = append(times, p.useful)
 			}
-			work := paintWork(t, server.url(page.address), page.useful)
+			work := paintWork(t, server, page.address, page.useful)
 			if work >= aimMS { // the machine's other work adds to it
-				work = paintWork(t, server.url(page.address), page.useful)
+				work = paintWork(t, server, page.address, page.useful)
 			}
 			t.Logf("%.0f ms of the processor until then", work)
 			require.Less(t, work, aimMS, "the work of the page alone takes longer than all may")
