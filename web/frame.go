@@ -28,9 +28,11 @@ type framer func(r *http.Request) (name string, contents any)
 // noFrame is for pages that the script draws alone.
 func noFrame(*http.Request) (string, any) { return "", nil }
 
-// frameMark is where the contents of the page stand in it, rootMark where its colours are chosen.
+// frameMark is where the contents of the page stand in it, styleMark where its style does, rootMark
+// where its colours are chosen.
 var (
 	frameMark = []byte(`<div id="app">`)
+	styleMark = []byte("<!-- style -->")
 	rootMark  = []byte(`<html lang="en">`)
 )
 
@@ -51,8 +53,8 @@ var packers = sync.Pool{New: func() any {
 }}
 
 // servePage answers with the page. It tells of the caller's runs, so nothing keeps it.
-func (s *Server) servePage(framed framer) http.HandlerFunc {
-	before, after, _ := bytes.Cut(distFile("index.html"), frameMark)
+func (s *Server) servePage(framed framer, style []byte) http.HandlerFunc {
+	before, after, _ := bytes.Cut(bytes.Replace(distFile("index.html"), styleMark, style, 1), frameMark)
 	root, head, _ := bytes.Cut(before, rootMark)
 	return func(w http.ResponseWriter, r *http.Request) {
 		var page bytes.Buffer

@@ -57,14 +57,14 @@ func TestFrames(t *testing.T) {
 		server               *served
 		address, texts, over string
 	}{
-		{server, "/", ".top .brand, .top nav a, .list h1, .start label, .filters label > span, .filters option, .runs li:nth-child(-n + 10)", `document.querySelector('.list-totals')?.innerText.includes('runs')`},
+		{server, "/", ".top .brand, .top nav a, .list h1, .start label, .filters label > span, .filters select, .runs li:nth-child(-n + 10)", `document.querySelector('.list-totals')?.innerText.includes('runs')`},
 		{server, "/runs/" + string(run), ".head h1, .head .status, .head .facts > *, .head .notice, #plan-title, #document-title, #document h3, #document h5, #document p, #document li, #document td, #document th, #document blockquote, #document pre", `document.querySelector('.timeline canvas')`},
 		{liveServer, "/runs/" + string(live), ".top .brand, .top nav a, .head h1, .head .status, .head .facts > :not(time), #plan-title, #document-title, #document h3, #document h4, #document p", `document.querySelector('.timeline canvas')`},
 	} {
 		b := browse(t)
 		b.before(fmt.Sprintf(`window.look = (texts) => [...document.querySelectorAll(texts)].map((e) => {
 				const { left, top } = e.getBoundingClientRect();
-				return [e.textContent.trim().replace(/\s+/g, ' '), %s ? Math.round(left) : 'behind a clock', Math.round(top)].join(' | ');
+				return [(e.selectedOptions?.[0] ?? e).textContent.trim().replace(/\s+/g, ' '), %s ? Math.round(left) : 'behind a clock', Math.round(top)].join(' | ');
 			});
 			window.held = new Promise((done) => { window.release = () => done(true); });
 			const real = fetch;

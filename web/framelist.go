@@ -48,18 +48,13 @@ type listView struct {
 	Empty    string
 }
 
-// choiceView is a field that narrows the list.
+// choiceView is a field that narrows the list, by Value.
 type choiceView struct {
-	Label, All string
-	Options    []optionView
-	// Typed is set for what is typed, Value for what was.
+	Label, Value string
+	// Word stands for the value, or for that there is none.
+	Word string
+	// Typed is set where the value is not one of several.
 	Typed bool
-	Value string
-}
-
-type optionView struct {
-	Value, Word string
-	Chosen      bool
 }
 
 // rowView is a run, or a batch in the place of its rows.
@@ -95,7 +90,7 @@ func (s *Server) listFrame(r *http.Request) (string, any) {
 	if err != nil {
 		return "", nil
 	}
-	view := listView{Top: topOf(r, server.Body, "page"), Search: asked.Get("q"), Choices: choicesOf(asked, server.Body.Teams)}
+	view := listView{Top: topOf(r, server.Body, "page"), Search: asked.Get("q"), Choices: choicesOf(asked)}
 	view.CanStart, view.Teams = server.Body.CanStart, server.Body.Teams
 	for _, run := range runs.Body.Runs {
 		view.Rows = append(view.Rows, runRow(run))
@@ -160,35 +155,27 @@ func narrowedBy(asked url.Values, now time.Time) (filter RunFilter, ok bool) {
 	return filter, true
 }
 
-// choicesOf are the fields beside the search, as the address has them.
-func choicesOf(asked url.Values, teams []TeamInfo) []choiceView {
-	choice := func(name, label, all string, options ...optionView) choiceView {
+// choicesOf are the fields beside the search, as the address has them. Of what can be chosen a
+// field has what is: to lay out two dozen words that nobody sees yet takes a browser longer than
+// ten rows. The script adds the others.
+func choicesOf(asked url.Values) []choiceView {
+	choice := func(name, label, all string, words map[string]string) choiceView {
 		chosen := asked.Get(name)
-		found := chosen == ""
-		for i, option := range options {
-			options[i].Chosen = option.Value == chosen
-			found = found || options[i].Chosen
+		word := cmp.Or(words[chosen], oneLine(chosen, 40))
+		if chosen == "" {
+			word = all
 		}
-		if !found {
-			options = slices.Insert(options, 0, optionView{chosen, oneLine(chosen, 40), true})
-		}
-		return choiceView{Label: label, All: all, Options: options}
+		return choiceView{Label: label, Word: word, Value: chosen}
 	}
-	var statuses, names []optionView
-	for _, status := range []events.Status{
-		events.StatusQueued, events.StatusRunning, events.StatusSuspended, events.StatusAwaitingInput,
-		events.StatusCompleted, events.StatusDegraded, events.StatusFailed, events.StatusCancelled,
-	} {
-		statuses = append(statuses, optionView{Value: string(status), Word: statusWords[status].Word})
-	}
-	for _, team := range teams {
-		names = append(names, optionView{Value: team.Name, Word: team.Name})
+	statuses := map[string]string{}
+	for status, shown := range statusWords {
+		statuses[string(status)] = shown.Word
 	}
 	return []choiceView{
-		choice("status", "Status", "all", statuses...), choice("team", "Team", "all", names...), {Label: "Model", All: "any", Typed: true, Value: asked.Get("model")},
-		choice("min_cost", "Cost", "any", optionView{Value: "0.01", Word: "$0.01 or more"}, optionView{Value: "0.1", Word: "$0.10 or more"}, optionView{Value: "1", Word: "$1 or more"}, optionView{Value: "10", Word: "$10 or more"}),
-		choice("hours", "Started", "at any time", optionView{Value: "1", Word: "in the last hour"}, optionView{Value: "24", Word: "in the last day"}, optionView{Value: "168", Word: "in the last week"}, optionView{Value: "720", Word: "in the last 30 days"}),
-		choice("rows", "Batches", "one line", optionView{Value: "1", Word: "every row"}),
+		choice("status", "Status", "all", statuses), choice("team", "Team", "all", nil), {Label: "Model", Word: "any", Typed: true, Value: asked.Get("model")},
+		choice("min_cost", "Cost", "any", map[string]string{"0.01": "$0.01 or more", "0.1": "$0.10 or more", "1": "$1 or more", "10": "$10 or more"}),
+		choice("hours", "Started", "at any time", map[string]string{"1": "in the last hour", "24": "in the last day", "168": "in the last week", "720": "in the last 30 days"}),
+		choice("rows", "Batches", "one line", map[string]string{"1": "every row"}),
 	}
 }
 

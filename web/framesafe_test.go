@@ -115,9 +115,13 @@ func TestFramesOfHostileTexts(t *testing.T) {
 		require.NoError(t, log.Append(t.Context(), key, epoch, 0, framedRun(t, vector, i%2 == 0)))
 	}
 	server := serve(t, web.Config{Log: log, Runs: hostileServer{}, Version: hostile()[0]})
-	_, _, empty := server.get(t, "/threads")
-	_, around := frameOf(t, empty)
-	look := func(address string, drawn ...string) {
+	around := func(address string) []string {
+		_, _, body := server.get(t, address)
+		_, around := frameOf(t, body)
+		return around
+	}
+	aroundRuns, aroundLists := around("/threads"), around("/?status=none")
+	look := func(address string, around []string, drawn ...string) {
 		status, _, body := server.get(t, address)
 		require.Equal(t, http.StatusOK, status)
 		frame, now := frameOf(t, body)
@@ -128,11 +132,11 @@ func TestFramesOfHostileTexts(t *testing.T) {
 		require.Equal(t, around, now, address)
 	}
 	for i, vector := range hostile() {
-		look("/runs/"+url.PathEscape(vector), []string{`<article class="answer"`, `<div class="entry">`}[i%2], []string{`<p class="notice person">`, `<p class="notice failure">Failed: `}[i%2])
+		look("/runs/"+url.PathEscape(vector), aroundRuns, []string{`<article class="answer"`, `<div class="entry">`}[i%2], []string{`<p class="notice person">`, `<p class="notice failure">Failed: `}[i%2])
 		asked := url.QueryEscape(vector)
-		look("/?q="+asked+"&team="+asked+"&model="+asked+"&rows="+asked, `<main id="main"`)
+		look("/?q="+asked+"&team="+asked+"&model="+asked+"&rows="+asked, aroundLists, `<main id="main"`)
 	}
-	look("/?rows=1", `<ul class="runs"`)
+	look("/?rows=1", aroundLists, `<ul class="runs"`)
 }
 
 // Proves R62 of the page: what the server draws first tells nobody of a run who may not read it,

@@ -8,6 +8,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"net/http"
+	"path"
+	"slices"
 	"strings"
 )
 
@@ -20,11 +22,15 @@ var dist embed.FS
 // parts of it that it needs.
 const wholeScript = "file.js"
 
+// wholeStyle is the page's style. listStyle is what a list needs of it, all that comes between
+// a list and the screen: there the page loads the whole once the list can be read.
+var wholeStyle, listStyle = bytes.TrimSpace(distFile("app.css")), bytes.TrimSpace(distFile("first.css"))
+
 // pagePolicy lets the page run its own script and talk to its own server, and
 // nothing else: no inline script but those of the page itself, known by their
 // hashes; no image or link from a model's text loads by itself, no markup is made from
 // strings.
-var pagePolicy = "default-src 'none'; script-src 'self'" + inPage("script") + "; style-src" + inPage("style") + "; img-src 'self'; connect-src 'self'; " +
+var pagePolicy = "default-src 'none'; script-src 'self'" + inPage("script") + "; style-src" + hashOf(wholeStyle) + hashOf(listStyle) + " 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
 // inPage names what stands in the page itself between such tags, by its hashes.
@@ -35,9 +41,11 @@ func inPage(tag string) (sources string) {
 			return sources
 		}
 		found, rest, _ = bytes.Cut(found, []byte("</"+tag+">"))
-		sources += " 'sha256-" + digest(found) + "'"
+		sources += hashOf(found)
 	}
 }
+
+func hashOf(found []byte) string { return " 'sha256-" + digest(found) + "'" }
 
 // asset is one file of the page, ready to send.
 type asset struct {
@@ -54,24 +62,25 @@ const (
 
 // registerPage adds the page at the addresses of what it shows, and its files beside it.
 func (s *Server) registerPage(mux router) {
-	for _, path := range []string{"/runs", "/threads", "/threads/{id}", "/batches", "/batches/{id}", "/compare"} {
-		mux.page(path, s.servePage(noFrame))
+	style := slices.Concat([]byte("<style>"), wholeStyle, []byte("</style>"))
+	for _, address := range []string{"/runs", "/threads", "/threads/{id}", "/batches", "/batches/{id}", "/compare"} {
+		mux.page(address, s.servePage(noFrame, style))
 	}
-	mux.page("/{$}", s.servePage(s.listFrame))
-	mux.page("/runs/{run_id}", s.servePage(s.runFrame))
+	mux.page("/{$}", s.servePage(s.listFrame, slices.Concat([]byte(`<style id="first-style">`), listStyle, []byte("</style>"))))
+	mux.page("/runs/{run_id}", s.servePage(s.runFrame, style))
 	// Browsers ask for this where a page names no icon, and the page does so once it can be read.
 	mux.page("/favicon.ico", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
-	const script = "text/javascript; charset=utf-8"
 	assets := map[string]*asset{
 		"/icon.svg": loadAsset("icon.svg", "image/svg+xml", recheck),
 	}
+	kinds := map[string]string{".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
 	parts := map[string]string{}
 	_ = json.Unmarshal(distFile("parts.json"), &parts) // the build wrote it
 	for asked, file := range parts {
-		assets["/"+asked] = loadAsset(file, script, keep)
+		assets["/"+asked] = loadAsset(file, kinds[path.Ext(file)], keep)
 	}
-	for path, a := range assets {
-		mux.page(path, a.serve)
+	for address, a := range assets {
+		mux.page(address, a.serve)
 	}
 }
 

@@ -42,12 +42,11 @@ func build(web, out string) error {
 	// file.js is all of it in one, for a page that is one file.
 	whole := bundle(script, filepath.Join(dist, "file.js"), api.ES2022)
 	whole.Plugins = []api.Plugin{alone("highlight")}
-	style := bundle(filepath.Join(src, "app.css"), filepath.Join(dist, "app.css"), api.ES2022)
-	style.Format = api.FormatDefault
+	style, firstStyle := styled(src, dist, "app.css"), styled(src, dist, "first.css")
 	fold := bundle(filepath.Join(src, "canonical.ts"), filepath.Join(out, "testdata", "fold.js"), api.ES2020)
 	fold.GlobalName = "fold"
 	fold.MinifySyntax, fold.MinifyWhitespace, fold.MinifyIdentifiers = false, false, false
-	for _, options := range []api.BuildOptions{whole, style, fold} {
+	for _, options := range []api.BuildOptions{whole, style, firstStyle, fold} {
 		if err := failure(api.Build(options).Errors); err != nil {
 			return err
 		}
@@ -70,6 +69,12 @@ func bundle(entry, outfile string, target api.Target) api.BuildOptions {
 		MinifySyntax: true, MinifyWhitespace: true, MinifyIdentifiers: true,
 		LegalComments: api.LegalCommentsInline, LogLevel: api.LogLevelWarning,
 	}
+}
+
+func styled(src, dist, name string) api.BuildOptions {
+	options := bundle(filepath.Join(src, name), filepath.Join(dist, name), api.ES2022)
+	options.Format = api.FormatDefault
+	return options
 }
 
 // alone bundles a module by itself before what loads it: what its libraries need of the

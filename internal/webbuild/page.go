@@ -2,20 +2,23 @@ package main
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 
 	"github.com/evanw/esbuild/pkg/api"
 )
 
-// writePage writes the page, in which stand its style and the script that it begins with, and
-// the parts of the script that are loaded after that. The names by which parts are asked for
-// stand for what they contain; their files have none of that, and parts.json tells which is
-// which.
+// writePage writes the page, in which stands the script that it begins with, and the parts that
+// are loaded after that. The names by which parts are asked for stand for what they contain;
+// their files have none of that, and parts.json tells which is which. The server puts the style
+// into the page.
 func writePage(src, dist string) error {
 	made, err := writeParts(src, dist)
 	if err != nil {
@@ -25,6 +28,14 @@ func writePage(src, dist string) error {
 	first.Define = map[string]string{}
 	app := made.needs("app")
 	views := slices.DeleteFunc(made.needs("views"), func(part string) bool { return slices.Contains(app, part) })
+	style, err := os.ReadFile(filepath.Join(dist, "app.css"))
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(style)
+	styleName := "app-" + hex.EncodeToString(sum[:4]) + ".css"
+	made.files[styleName] = "app.css"
+	first.Define["wholeStyle"] = strconv.Quote("/" + styleName)
 	for name, parts := range map[string][]string{"appParts": app, "viewsParts": views} {
 		list, err := json.Marshal(parts)
 		if err != nil {
@@ -40,12 +51,7 @@ func writePage(src, dist string) error {
 	if err != nil {
 		return err
 	}
-	style, err := os.ReadFile(filepath.Join(dist, "app.css"))
-	if err != nil {
-		return err
-	}
 	page = bytes.Replace(page, []byte("<!-- first -->"), script, 1)
-	page = bytes.Replace(page, []byte("<!-- style -->"), slices.Concat([]byte("<style>"), bytes.TrimSpace(style), []byte("</style>")), 1)
 	if err := os.WriteFile(filepath.Join(dist, "index.html"), page, 0o644); err != nil {
 		return err
 	}

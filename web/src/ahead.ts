@@ -4,6 +4,8 @@ declare global {
   interface Window {
     // ahead are the answers under way, by what was asked; a page from disk has none.
     ahead?: Map<string, Promise<Response>>;
+    // styled is fulfilled once the page's style is there, where the page began without.
+    styled?: Promise<void>;
   }
 }
 

@@ -94,12 +94,13 @@ function isOne(place: Place): place is One {
   return Object.hasOwn(kinds, place);
 }
 
-// views is the script that shows one of them. A browser does not ask again for a script
+// views is the script that shows one of them, once there is the style for it. A browser does not ask again for a script
 // that it could not have: then the page is the one to load again.
 function views(): Promise<typeof import("./views")> {
-  return import("./views").catch(() => {
+  const script = import("./views").catch(() => {
     throw new Problem(0, "A part of this page could not be loaded. Load the page again.");
   });
+  return Promise.all([script, window.styled]).then(([all]) => all);
 }
 
 function start(): void {

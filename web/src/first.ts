@@ -12,6 +12,9 @@ import { parse, settle } from "./place";
 declare const appParts: string[];
 declare const viewsParts: string[];
 
+// wholeStyle is the address of the page's style, where the page has only what a list begins with.
+declare const wholeStyle: string;
+
 const moved = settle();
 
 function ask(path: string): void {
@@ -20,15 +23,20 @@ function ask(path: string): void {
   window.ahead!.set(path, answer);
 }
 
-function link(rel: string, href: string): void {
+function link(rel: string, href: string): HTMLLinkElement {
   const element = document.createElement("link");
   element.rel = rel;
   element.href = href;
   document.head.append(element);
+  return element;
 }
 
 function begin(): void {
   window.ahead = new Map();
+  if (document.getElementById("first-style")) {
+    const style = link("stylesheet", wholeStyle);
+    window.styled = new Promise((done) => (style.onload = style.onerror = () => done()));
+  }
   const { place, id, params } = parse(location.pathname + location.search);
   if (id) ask(onePath(place, id));
   else if (place !== "compare") ask(listPath(place, params, "", pageSize));
