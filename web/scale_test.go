@@ -81,7 +81,7 @@ func TestHundredThousandEvents(t *testing.T) {
 			b.press(strings.Repeat(kb.ArrowLeft, 10), strings.Repeat(kb.ArrowRight, 5))
 			b.wait(fmt.Sprintf(`location.search.includes('at=%d')`, int(s.seq)-5))
 		}},
-		{"scrubbing", 3, func() {
+		{"scrubbing", 6, func() {
 			for i := range 40 {
 				set(".scrubber input", 20+i*17%40*total/40, "input")
 				b.frames(1)

@@ -48,7 +48,8 @@ const waiting = new Set();
 		const tag = el.localName;
 		if (el.namespaceURI !== "http://www.w3.org/1999/xhtml") window.bad.push("not HTML: " + tag);
 		const first = !el.closest("#app") && (document.readyState === "loading" || !document.querySelector("main") ||
-			(tag === "link" && el.parentNode === document.head && /^(modulepreload|icon)$/.test(el.rel) && el.href.startsWith(location.origin + "/")) || // of the page's script
+			(tag === "link" && el.parentNode === document.head && (/^(modulepreload|icon)$/.test(el.rel) && el.href.startsWith(location.origin + "/") ||
+				el.rel === "stylesheet" && /^\/app-[0-9a-f]{8}\.css$/.test(el.getAttribute("href")))) || // of the page's script
 			(tag === "noscript" && el.parentNode === document.body)); // of the page, below the frame
 		if (!tags.has(tag) && !(first && own.has(tag))) window.bad.push("element: " + el.outerHTML.slice(0, 200));
 		if (first && own.has(tag)) return;
