@@ -134,7 +134,7 @@ const (
 	PriorityBatch
 )
 
-// Delta is one piece of a reply. Exactly one of its parts is set.
+// Delta is one piece of a reply. Exactly one of its parts is set, and perhaps More.
 type Delta struct {
 	// Sent is the number of the attempt, from 1, whose request goes out now: the wait
 	// for the limiter is over. Only [Caller] sends it.
@@ -151,6 +151,9 @@ type Delta struct {
 	Call  *events.ToolCall
 	Index int
 	Extra json.RawMessage
+	// More says that what follows has come already, so that nothing is lost by waiting for it
+	// before acting on this: the next delta, which is no failure, comes at once.
+	More bool
 	// Lost is what the attempt that has just failed used: it is paid for. A Retry or the
 	// error of the call follows. Only [Caller] sends it.
 	Lost *events.Spent

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -86,6 +87,65 @@ func TestOrderWithinATurn(t *testing.T) {
 			require.NotEmpty(t, started.CallID)
 		}
 	})
+}
+
+// Calls that have come when the reader would wait start in one decision; where the end of the
+// reply has come too, in that of the reply.
+func TestCallsThatComeTogetherStartTogether(t *testing.T) {
+	const started, called, result = events.KindToolStarted, events.KindModelCalled, events.KindToolCall
+	for name, c := range map[string]struct {
+		more  []bool
+		first [][]events.Kind
+	}{
+		"one by one":         {[]bool{false, false}, [][]events.Kind{{started}, {started}, {called}}},
+		"together":           {[]bool{true, false}, [][]events.Kind{{started, started}, {called}}},
+		"one, then the rest": {[]bool{false, true}, [][]events.Kind{{started}, {called, started}}},
+		"all at once":        {[]bool{true, true}, [][]events.Kind{{called, started, started}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := newJournal(t)
+			replied := make(chan struct{})
+			once := sync.OnceFunc(func() { close(replied) })
+			j.deny = func(env events.Envelope) error {
+				if env.Data.Kind() == called {
+					once()
+				}
+				return nil
+			}
+			fetch := tool("fetch", agent.External{Call: text(func(context.Context, agent.Invocation) (string, error) {
+				<-replied
+				return "fetched", nil
+			})})
+			l, script := newLoop(t, j, []agent.Tool{fetch}, llmtest.Calls("", call("fetch"), call("fetch")), llmtest.Says("Done"))
+			l.Caller = gathered{straight{script}, c.more}
+			require.NoError(t, l.Drive(t.Context()))
+			require.Equal(t, c.first, j.commits[:len(c.first)])
+			for _, kinds := range j.commits[len(c.first) : len(j.commits)-1] {
+				require.Subset(t, []events.Kind{result}, kinds)
+			}
+		})
+	}
+}
+
+// gathered says of each call whether what follows it has come already.
+type gathered struct {
+	straight
+	more []bool
+}
+
+func (g gathered) Stream(ctx context.Context, route llm.Route, req llm.Request) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		more := false
+		for delta, err := range g.straight.Stream(ctx, route, req) {
+			if delta.Call != nil {
+				more = g.more[delta.Index]
+			}
+			delta.More = more && delta.Done == nil
+			if !yield(delta, err) {
+				return
+			}
+		}
+	}
 }
 
 // What a dead process had under way is repeated where that does no harm, and else the

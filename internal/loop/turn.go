@@ -20,11 +20,14 @@ type turn struct {
 	wrapUp bool
 	// calls are the tool calls that have streamed in whole. The first named of them
 	// have the ids that the log knows; the others still the provider's.
-	calls     []events.ToolCall
-	named     int
+	calls []events.ToolCall
+	named int
+	// due are those up to the newest that starts early: more than named while there is no
+	// need to wait for what follows.
+	due       int
 	text      strings.Builder
 	reasoning strings.Builder
-	// extra is what the endpoint wants back of the reply up to the newest call.
+	// extra is what the endpoint wants back of the reply up to the newest call that is due.
 	extra json.RawMessage
 	// started is set once a call of the turn has started early: the turn then stands,
 	// however the stream ends.
@@ -39,7 +42,7 @@ type turn struct {
 }
 
 func (t *turn) reset() {
-	t.calls, t.named, t.chars = nil, 0, 0
+	t.calls, t.named, t.due, t.chars = nil, 0, 0, 0
 	t.text.Reset()
 	t.reasoning.Reset()
 	t.extra = nil
@@ -146,6 +149,18 @@ func (l *Loop) take(ctx context.Context, t *turn, delta *llm.Delta) error {
 	if max := l.Spec.MaxReplyChars; max > 0 && t.chars > max {
 		t.call.giveUp(&events.LimitError{Limit: events.LimitMaxReplyChars, Value: float64(max), Used: float64(t.chars)})
 	}
+	if delta.Call != nil && !t.call.given() {
+		t.calls = append(t.calls, *delta.Call)
+		if l.early(t) {
+			t.due, t.extra = len(t.calls), delta.Extra
+		}
+	}
+	// Calls that come together start together, and with the reply where its end comes with them.
+	if t.due > t.named && !delta.More && (delta.Done == nil || t.call.given()) {
+		if err := l.startEarly(ctx, t); err != nil {
+			return err
+		}
+	}
 	switch {
 	case delta.Lost != nil:
 		t.call.lose(delta.Lost, t.started)
@@ -180,37 +195,36 @@ func (l *Loop) take(ctx context.Context, t *turn, delta *llm.Delta) error {
 		l.Live.Take(delta)
 	case delta.Fragment != "":
 		l.Live.Take(delta)
-	case delta.Call != nil:
-		t.calls, t.extra = append(t.calls, *delta.Call), delta.Extra
-		return l.startEarly(ctx, t)
 	}
 	return nil
 }
 
-// startEarly starts the newest call of the turn, if it is one that may run before
-// its turn has ended and nothing listed before it stands in the way. The reader
-// waits for the commit, never for the call.
+// early reports whether the newest call of the turn may run before its turn has ended, and
+// nothing listed before it stands in the way.
+func (l *Loop) early(t *turn) bool {
+	return !t.wrapUp && l.Spec.Tools.slow(t.calls[len(t.calls)-1]) && !slices.ContainsFunc(t.calls, l.Spec.holdsBack)
+}
+
+// startEarly starts the calls that are due, in one decision. The reader waits for the commit,
+// never for the calls.
 func (l *Loop) startEarly(ctx context.Context, t *turn) error {
-	if t.wrapUp {
-		return nil
-	}
-	if !l.Spec.Tools.slow(t.calls[len(t.calls)-1]) || slices.ContainsFunc(t.calls, l.Spec.holdsBack) {
-		return nil
-	}
 	var start []pending
 	var named []events.ToolCall
+	due := t.calls[:t.due]
+	t.due = t.named
 	err := l.Journal.Do(func(tx *thread.Tx) {
 		start, named = nil, nil
 		if l.Role.Over(tx.Run) || tx.Run.Cancelled {
 			return
 		}
-		named = l.name(tx, t, t.calls)
+		named = l.name(tx, t, due)
 		start = l.advance(tx, advancing{id: t.id, calls: named, early: t.early()})
 	})
 	if err != nil || named == nil {
 		return err
 	}
-	t.calls, t.named, t.started = named, len(named), true
+	copy(t.calls, named)
+	t.named, t.due, t.started = len(named), len(named), true
 	l.launch(ctx, start)
 	return nil
 }

@@ -22,6 +22,8 @@ type journal struct {
 	mu     sync.Mutex
 	thread *thread.Thread
 	facts  []events.Envelope
+	// commits are the kinds of each decision that had facts.
+	commits [][]events.Kind
 	// deny, if set, fails a commit as a store does, and with it all that follow.
 	deny   func(events.Envelope) error
 	failed error
@@ -58,8 +60,19 @@ func (j *journal) Do(decide func(*thread.Tx)) error {
 	}
 	if j.failed = err; err == nil {
 		j.facts = append(j.facts, facts...)
+		j.note(facts)
 	}
 	return err
+}
+
+func (j *journal) note(facts []events.Envelope) {
+	var kinds []events.Kind
+	for _, env := range facts {
+		kinds = append(kinds, env.Data.Kind())
+	}
+	if kinds != nil {
+		j.commits = append(j.commits, kinds)
+	}
 }
 
 // of gives the facts of a kind.

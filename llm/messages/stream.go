@@ -159,7 +159,7 @@ func (s *stream) announce() error {
 		}
 		call := b.final(s.Request().Messages, s.announced)
 		s.announced = append(s.announced, call)
-		if err := s.Emit(llm.Delta{Call: &call, Index: b.call, Extra: s.keep()}); err != nil {
+		if err := s.AddCall(b.call, &call, s.keep()); err != nil {
 			return err
 		}
 	}

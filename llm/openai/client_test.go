@@ -253,6 +253,42 @@ func TestRetryAfterInAllItsSpellings(t *testing.T) {
 	}
 }
 
+// A call says whether what follows it has come already; it waits for no further read.
+func TestCallsThatComeTogether(t *testing.T) {
+	chunk := func(index int, rest string) string {
+		return fmt.Sprintf(`data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":%d,"id":"c%d","function":{"name":"fetch","arguments":"{\"a\":1}"}}]}}]}%s`, index, index, rest)
+	}
+	const finish = `data: {"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}` + "\n\n" + "data: [DONE]\n\n"
+	for name, c := range map[string]struct {
+		pieces []string
+		more   []bool
+	}{
+		"the reply at once":  {[]string{chunk(0, "\n\n") + chunk(1, "\n\n") + finish}, []bool{true, true}},
+		"the end later":      {[]string{chunk(0, "\n\n") + chunk(1, "\n\n"), finish}, []bool{true, false}},
+		"one, then the rest": {[]string{chunk(0, "\n\n"), chunk(1, "\n\n") + finish}, []bool{false, true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client := slow(t, openai.Config{}, func(w http.ResponseWriter, flush func(), _ <-chan struct{}) {
+					for i, piece := range c.pieces {
+						time.Sleep(time.Duration(i) * time.Second)
+						_, _ = io.WriteString(w, piece)
+						flush()
+					}
+				})
+				var more []bool
+				for delta, err := range client.Stream(t.Context(), ask("x")) {
+					require.NoError(t, err)
+					if delta.Call != nil {
+						more = append(more, delta.More)
+					}
+				}
+				require.Equal(t, c.more, more)
+			})
+		})
+	}
+}
+
 // slow serves a handler that the test lets go at its end. It is for tests in a bubble.
 func slow(t *testing.T, cfg openai.Config, handler func(w http.ResponseWriter, flush func(), over <-chan struct{})) *openai.Client {
 	over := make(chan struct{})

@@ -87,7 +87,7 @@ func (s *stream) piece(text string, reasoning bool) error {
 func (s *stream) announce() error {
 	for c := s.calls.ready(); c != nil; c = s.calls.ready() {
 		s.calls.announce(c, s.keepCall)
-		if err := s.Emit(llm.Delta{Call: &c.final, Index: c.index, Extra: s.keepReply()}); err != nil {
+		if err := s.AddCall(c.index, &c.final, s.keepReply()); err != nil {
 			return err
 		}
 	}

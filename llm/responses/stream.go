@@ -282,7 +282,7 @@ func (s *stream) announce() error {
 		}
 		call := it.final(s.Request().Messages, s.announced)
 		s.announced = append(s.announced, call)
-		if err := s.Emit(llm.Delta{Call: &call, Index: it.index, Extra: s.keep()}); err != nil {
+		if err := s.AddCall(it.index, &call, s.keep()); err != nil {
 			return err
 		}
 	}

@@ -77,7 +77,7 @@ type Call struct {
 	// refusal is the answer that was no 200, with the parameter that it names.
 	refusal      *llm.Error
 	refusedParam string
-	// emitErr is the first failure of Emit inside a callback without error.
+	// emitErr is the consumer's first failure.
 	emitErr error
 
 	idle    *time.Timer
@@ -376,7 +376,7 @@ func (s *Call) end(err error) error {
 // complete closes the reply.
 func (s *Call) complete(lines *lineReader) error {
 	reply, err := s.protocol.Reply()
-	if err = cmp.Or(s.handOn(), err); err != nil {
+	if err = cmp.Or(s.giveHeld(err == nil), err); err != nil {
 		return err
 	}
 	reply.Text = strings.ToValidUTF8(s.text.String(), "\uFFFD")

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -9,16 +10,19 @@ import (
 	"github.com/convene-run/convene/llm"
 )
 
-// held is what has come and the consumer has not got yet: text, reasoning, or text in the
-// arguments of one call. All that one read brings is handed on at once, so that the layers
-// between here and the consumer cost a read, not a token, and before the next read, so that
-// nothing waits for what has not come.
+// held is what has come and the consumer has not got yet: text, reasoning, text in the
+// arguments of one call, or a whole call. All text that one read brings is handed on at once, so
+// that the layers between here and the consumer cost a read, not a token, and before the next
+// read, so that nothing waits for what has not come. What is held when more comes is handed on
+// with [llm.Delta.More].
 type held struct {
 	kind piece
 	// text and reasoning are how much of each the consumer has.
 	text, reasoning int
 	fragment        []byte
 	index           int
+	// call is a delta with a whole call.
+	call llm.Delta
 }
 
 // piece is a kind of what streams.
@@ -29,15 +33,17 @@ const (
 	someText
 	someReasoning
 	someFragment
+	someCall
 )
 
-// Emit hands a delta to the consumer. After the first failure it gives that again.
-func (s *Call) Emit(d llm.Delta) error {
+// AddCall hands a whole call on. After the first failure of the consumer it gives that again.
+func (s *Call) AddCall(index int, call *events.ToolCall, extra json.RawMessage) error {
 	s.came()
-	if err := s.handOn(); err != nil {
+	if err := s.follow(); err != nil {
 		return err
 	}
-	return s.give(d)
+	s.held.kind, s.held.call = someCall, llm.Delta{Call: call, Index: index, Extra: extra}
+	return nil
 }
 
 func (s *Call) came() {
@@ -58,7 +64,7 @@ func (s *Call) give(d llm.Delta) error {
 func (s *Call) hold(kind piece) error {
 	s.came()
 	if s.held.kind != kind {
-		if err := s.handOn(); err != nil {
+		if err := s.follow(); err != nil {
 			return err
 		}
 		s.held.kind = kind
@@ -66,8 +72,13 @@ func (s *Call) hold(kind piece) error {
 	return s.emitErr
 }
 
-// handOn gives the consumer what is held.
-func (s *Call) handOn() error {
+// handOn gives the consumer what is held, as the last before a wait.
+func (s *Call) handOn() error { return s.giveHeld(false) }
+
+// follow gives the consumer what is held, with more to follow.
+func (s *Call) follow() error { return s.giveHeld(true) }
+
+func (s *Call) giveHeld(more bool) error {
 	h, d := &s.held, llm.Delta{}
 	switch h.kind {
 	case nothing:
@@ -78,12 +89,14 @@ func (s *Call) handOn() error {
 		d.Reasoning, h.reasoning = s.reasoning.String()[h.reasoning:], s.reasoning.Len()
 	case someFragment:
 		d.Fragment, d.Index, h.fragment = string(h.fragment), h.index, h.fragment[:0]
+	case someCall:
+		d = h.call
 	}
-	h.kind = nothing
+	h.kind, d.More = nothing, more
 	return s.give(d)
 }
 
-// Err is the first failure of Emit.
+// Err is the first failure of the consumer.
 func (s *Call) Err() error { return s.emitErr }
 
 // AddText hands new text on.
@@ -114,7 +127,7 @@ func (s *Call) AddReasoning(text string) error {
 // [Call.Err].
 func (s *Call) AddFragment(index int, text string) {
 	if s.held.index != index {
-		_ = s.handOn() // kept in emitErr
+		_ = s.follow() // kept in emitErr
 	}
 	if s.hold(someFragment) == nil {
 		s.held.fragment, s.held.index = append(s.held.fragment, text...), index
