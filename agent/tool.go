@@ -8,6 +8,7 @@ import (
 
 	"github.com/convene-run/convene/document"
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/plainjson"
 	"github.com/convene-run/convene/llm"
 )
 
@@ -79,10 +80,14 @@ func (in Invocation) WithProgress(progress func(words string)) Invocation {
 
 // Decode reads the arguments into v.
 func (in Invocation) Decode(v any) error {
-	if strings.TrimSpace(in.Ref.Arguments) == "" {
-		return json.Unmarshal([]byte("{}"), v) // a call without arguments
+	arguments := in.Ref.Arguments
+	if strings.TrimSpace(arguments) == "" {
+		arguments = "{}" // a call without arguments
 	}
-	return json.Unmarshal([]byte(in.Ref.Arguments), v)
+	if plainjson.Decode(arguments, v) {
+		return nil
+	}
+	return json.Unmarshal([]byte(arguments), v)
 }
 
 // Result is what a tool answers to the model.

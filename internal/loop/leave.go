@@ -80,7 +80,7 @@ func (l *Loop) askLeave(tx *thread.Tx, handler agent.External, in agent.Invocati
 	if effect == "" {
 		effect = events.EffectEffectful
 	}
-	arguments := strings.TrimSpace(string(argumentsOf(in.Ref.Arguments)))
+	arguments := strings.TrimSpace(argumentsOf(in.Ref.Arguments))
 	return events.InputRequested{
 		InputID: tx.Run.Thread().NextInput(), For: events.InputApproval, Call: in.Ref.CallID,
 		Question: fmt.Sprintf("%s wants to call %s with %s", l.Spec.DisplayName, in.Tool, chars.Clip(strings.Join(strings.Fields(arguments), " "), clipAsked)),

@@ -159,5 +159,5 @@ func repeated(turn *thread.Turn, index int) bool {
 // sameJSON reports whether two texts are the same JSON value.
 func sameJSON(a, b string) bool {
 	var x, y any
-	return a == b || json.Unmarshal(argumentsOf(a), &x) == nil && json.Unmarshal(argumentsOf(b), &y) == nil && reflect.DeepEqual(x, y)
+	return a == b || json.Unmarshal([]byte(argumentsOf(a)), &x) == nil && json.Unmarshal([]byte(argumentsOf(b)), &y) == nil && reflect.DeepEqual(x, y)
 }

@@ -31,7 +31,7 @@ func TestShapeTakesOrdinaryArguments(t *testing.T) {
 		`{"day": 60, "slot":"night", "content":"A \"quoted\"\nline, très long", "final":true, "tasks":[]}`,
 		`{"content":"x","tasks":[{"id":1},{"id":-20}],"day":7}`,
 	} {
-		require.True(t, c.shape.takes([]byte(arguments)), arguments)
+		require.True(t, c.shape.takes(arguments), arguments)
 	}
 	require.True(t, tool(t, `{"type":"object","properties":{}}`).shape.takes(argumentsOf(" ")))
 }
@@ -65,7 +65,7 @@ func TestShapeIsAsStrictAsItsSchema(t *testing.T) {
 			for _, value := range values {
 				for _, end := range []string{"}", "", "}}", " } ", `,"content":"\\"}`, `,"day":60.5}`, ",}"} {
 					arguments := start + name + ":" + value + end
-					if c.shape.takes([]byte(arguments)) {
+					if c.shape.takes(arguments) {
 						taken++
 						require.NoError(t, slow.takes(arguments), arguments)
 					}

@@ -158,7 +158,7 @@ func (s *Toolset) check(call events.ToolCall) (compiled, error) {
 		return tool, nil
 	}
 	var args any
-	if err := json.Unmarshal(given, &args); err != nil {
+	if err := json.Unmarshal([]byte(given), &args); err != nil {
 		return tool, fmt.Errorf("the arguments of %s are not valid JSON (%w): %s. Call it again with a JSON object",
 			call.Name, err, chars.Clip(call.Arguments, clipArguments))
 	}
@@ -226,7 +226,7 @@ func (c compiled) takes(arguments string) error {
 		return nil
 	}
 	var args any
-	if err := json.Unmarshal(given, &args); err != nil {
+	if err := json.Unmarshal([]byte(given), &args); err != nil {
 		return err
 	}
 	return c.schema.Validate(args)
@@ -250,11 +250,11 @@ func (s *Toolset) last(call events.ToolCall) bool {
 }
 
 // argumentsOf gives the arguments as JSON: a call without any has an empty object.
-func argumentsOf(text string) []byte {
+func argumentsOf(text string) string {
 	if strings.TrimSpace(text) == "" {
-		return []byte("{}")
+		return "{}"
 	}
-	return []byte(text)
+	return text
 }
 
 // has reports whether there is a tool of that name.
