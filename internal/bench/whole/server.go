@@ -83,6 +83,7 @@ type server struct {
 	tokensPerChunk int64
 	bodies         map[string][][]byte
 	chunks         map[string][]int64
+	prefixes       *prefixes
 
 	calls, sent, prompt, uncached atomic.Int64
 }
@@ -93,7 +94,7 @@ func readScript() (script map[string][]reply, err error) {
 }
 
 func newServer(script map[string][]reply, tokensPerChunk int, p pace) *server {
-	s := &server{pace: p, tokensPerChunk: int64(tokensPerChunk), bodies: map[string][][]byte{}, chunks: map[string][]int64{}}
+	s := &server{pace: p, tokensPerChunk: int64(tokensPerChunk), bodies: map[string][][]byte{}, chunks: map[string][]int64{}, prefixes: newPrefixes()}
 	for agent, replies := range script {
 		for turn, r := range replies {
 			body, chunks := stream(r, fmt.Sprintf("%s_%d", agent, turn), tokensPerChunk)
@@ -199,13 +200,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, fmt.Sprintf(`{"error":{"message":"agent %q has no turn %d"}}`, agent, turn), http.StatusBadRequest)
 		return
 	}
-	prompt, uncached := int64(len(body)/4), int64(len(body)/4)
-	if last := bytes.LastIndex(body, []byte(`"role":"assistant"`)); last > 0 { // what was sent before is cached
-		uncached = int64(len(body)-last) / 4
-		if tools := bytes.Index(body[last:], []byte(`"tools":`)); tools > 0 {
-			uncached = int64(tools) / 4
-		}
-	}
+	prompt, uncached := int64(len(body)/4), int64(len(body)-s.prefixes.cached(body))/4
 	s.calls.Add(1)
 	s.sent.Add(s.chunks[agent][turn])
 	s.prompt.Add(prompt)

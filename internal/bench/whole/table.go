@@ -44,7 +44,7 @@ func (b *bench) table(ctx context.Context) error {
 	row("a chunk of the stream, CPU µs", "%.2f", chunk[0]*1000, chunk[1]*1000)
 	ours, bare := sixteen[1][0], sixteen[1][1]
 	row("prompt tokens a run, 4 bytes each", "%.0f", float64(ours.usage.PromptTokens)/float64(ours.rows), float64(bare.usage.PromptTokens)/float64(bare.rows))
-	row("of these not sent before", "%.0f", float64(ours.usage.UncachedTokens)/float64(ours.rows), float64(bare.usage.UncachedTokens)/float64(bare.rows))
+	row("of these in no cache of prefixes", "%.0f", float64(ours.usage.UncachedTokens)/float64(ours.rows), float64(bare.usage.UncachedTokens)/float64(bare.rows))
 	row("store, KB a run", "%.1f", float64(ours.store)/float64(ours.rows)/1000, 0)
 	return b.atOnce(ctx)
 }

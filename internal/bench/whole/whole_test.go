@@ -4,6 +4,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -58,4 +59,17 @@ func TestPace(t *testing.T) {
 	require.NoError(t, err)
 	require.InDelta(t, 16, uneven.ideal(script, number).Seconds(), 8)
 	require.InDelta(t, 4, inStep.ideal(script, number).Seconds(), 0.001)
+}
+
+// What requests have in common at their beginning is cached, tools before messages.
+func TestPrefixes(t *testing.T) {
+	tools, said := strings.Repeat("t", 2*block), strings.Repeat("m", 3*block)
+	request := func(tools, said string) []byte {
+		return []byte(`{"messages":["` + said + `"],"tools":["` + tools + `"]}`)
+	}
+	p := newPrefixes()
+	require.Zero(t, p.cached(request(tools, said)))
+	require.Zero(t, p.cached(request("other"+tools, said)))
+	require.Equal(t, 5*block, p.cached(request(tools, said+"and more")))
+	require.Equal(t, 2*block, p.cached(request(tools, "new"+said)))
 }
