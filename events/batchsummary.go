@@ -28,7 +28,9 @@ type BatchSummary struct {
 	Start   time.Time `json:"started_at"`
 	Updated time.Time `json:"updated_at"`
 	BatchFigures
-	LastSeq Seq `json:"last_seq"`
+	// Damaged is as in [RunSummary].
+	Damaged *Damage `json:"damaged,omitempty"`
+	LastSeq Seq     `json:"last_seq"`
 }
 
 // Apply folds one event of the batch's thread into the summary. Of events of other

@@ -54,3 +54,18 @@ func (e *DamagedError) Error() string {
 
 // Is makes errors.Is(err, ErrDamaged) true.
 func (e *DamagedError) Is(target error) bool { return target == ErrDamaged }
+
+// Note is what a summary keeps of the error.
+func (e *DamagedError) Note() *Damage { return &Damage{Seq: e.Seq, Problem: e.Problem} }
+
+// Damage says in a summary that an event of its thread cannot be read.
+type Damage struct {
+	Seq Seq `json:"seq"`
+	// Problem says what is wrong with it.
+	Problem string `json:"problem"`
+}
+
+// In is the error that was noted, of an event of that thread.
+func (d *Damage) In(key ThreadKey) error {
+	return &DamagedError{Key: key, Seq: d.Seq, Problem: d.Problem}
+}

@@ -46,6 +46,9 @@ type RunSummary struct {
 	ModelCalls    int      `json:"model_calls"`
 	// Asks are the requests for input that nobody has answered, in order.
 	Asks []Ask `json:"asks,omitempty"`
+	// Damaged is set in listings where an event of the run cannot be read: the rest is as of
+	// the one before. Nil in nearly all.
+	Damaged *Damage `json:"damaged,omitempty"`
 	// FirstSeq and LastSeq are the run's stretch of its thread.
 	FirstSeq Seq `json:"first_seq"`
 	LastSeq  Seq `json:"last_seq"`

@@ -202,6 +202,9 @@ func ViewRun(ctx context.Context, log events.Index, summary events.RunSummary) (
 		return view, nil
 	case summary.Status != events.StatusRunning:
 		return view, nil
+	case summary.Damaged != nil: // nothing more can be read of it
+		view.Interrupted = true
+		return view, nil
 	}
 	view.RunSummary, err = log.FindRun(ctx, summary.Tenant, string(summary.Run))
 	view.Interrupted = view.Status == events.StatusRunning

@@ -152,6 +152,9 @@ func ViewBatch(ctx context.Context, log events.Index, summary events.BatchSummar
 	case owner != "":
 		view.HeldBy, view.HeldSince = owner, &since
 		return view, nil
+	case summary.Damaged != nil: // nothing more can be read of it
+		view.Interrupted = true
+		return view, nil
 	}
 	view.BatchSummary, err = log.FindBatch(ctx, summary.Tenant, string(summary.Batch))
 	view.Interrupted = view.Status == events.StatusRunning

@@ -65,6 +65,8 @@ type ThreadLine struct {
 	Answer  string    `json:"answer,omitempty" doc:"Its answer, cut to 2,000 characters."`
 	Started time.Time `json:"started_at" doc:"When the newest run started."`
 	Updated time.Time `json:"updated_at"`
+	// Damaged is set where an event of the newest run cannot be read.
+	Damaged *events.Damage `json:"damaged,omitempty" doc:"Set where an event of the newest run cannot be read: the rest is as of the one before."`
 }
 
 type listThreadsInput struct {
@@ -211,7 +213,7 @@ func (s *Server) threadLine(ctx context.Context, run events.RunSummary) (ThreadL
 	}
 	line := ThreadLine{
 		Thread: run.Thread, Title: run.Request, Team: run.Team, Run: run.Run, Status: run.Status, Asks: orEmpty(run.Asks),
-		Request: run.Request, Answer: run.Answer, Started: run.Start, Updated: run.Updated,
+		Request: run.Request, Answer: run.Answer, Started: run.Start, Updated: run.Updated, Damaged: run.Damaged,
 	}
 	if len(first) > 0 { // it was not removed meanwhile
 		line.Title = first[0].Request

@@ -3,6 +3,7 @@
 package web_test
 
 import (
+	"context"
 	"fmt"
 	"regexp"
 	"testing"
@@ -14,6 +15,22 @@ import (
 	"github.com/convene-run/convene/internal/sim"
 	"github.com/convene-run/convene/web"
 )
+
+// spoilt is a log in which a run is listed that has a damaged event.
+type spoilt struct {
+	events.Log
+	run events.RunID
+}
+
+func (s spoilt) Runs(ctx context.Context, query events.RunQuery) ([]events.RunSummary, error) {
+	runs, err := s.Log.Runs(ctx, query)
+	for i := range runs {
+		if runs[i].Run == s.run {
+			runs[i].Damaged = &events.Damage{Seq: 7, Problem: "it is missing"}
+		}
+	}
+	return runs, err
+}
 
 // framed is a log with what lists and runs can show: costs, reasons, rows of batches, an answer
 // in Markdown.
@@ -51,6 +68,7 @@ func framedLive(t testing.TB) (events.Log, events.RunID) {
 func TestFrames(t *testing.T) {
 	t.Parallel()
 	log, run := framed(t)
+	log = spoilt{log, run}
 	liveLog, live := framedLive(t)
 	server, liveServer := serve(t, web.Config{Log: log, Runs: newSimRuns(t, log, sim.Options{})}), serve(t, web.Config{Log: liveLog})
 	for _, page := range []struct {
@@ -84,6 +102,8 @@ func TestFrames(t *testing.T) {
 		require.Equal(t, before, js[[]string](b, fmt.Sprintf(`look(%q)`, page.texts)), "the script shows something else than the server, or elsewhere")
 		require.True(t, js[bool](b, `mine.isConnected`), "the script takes the elements over")
 		if page.address == "/" {
+			require.Contains(t, b.text(".runs"), "✗ damaged")
+			require.Contains(t, b.text(".runs"), "Event 7 of its log is damaged: it is missing.")
 			require.Equal(t, "typed before", js[string](b, `document.activeElement.value`))
 		} else {
 			require.Contains(t, b.text(".actions details[open]"), "JSON", "a menu that was opened before stays open")

@@ -197,7 +197,7 @@ func whoOf(caller CallerView) *whoView {
 }
 
 func runRow(run RunView) rowView {
-	status := wordOf(run.Status, run.Interrupted)
+	status := wordOf(run.Status, run.Interrupted, run.Damaged)
 	row := rowView{
 		at: run.Start, Href: pageLink("runs", string(run.Run)), Request: oneLine(run.Request, 200), Team: run.Team, Simulated: run.Simulated,
 		Status: status, Tasks: run.Tasks, Done: run.FinishedTasks, Ago: agoWords(time.Since(run.Start)),
@@ -209,6 +209,9 @@ func runRow(run RunView) rowView {
 	}
 	if run.Interrupted {
 		row.Reason, row.ReasonTone = "Its process is gone. Resume continues it.", "person"
+	}
+	if run.Damaged != nil {
+		row.Reason, row.ReasonTone = damageWords(run.Damaged), "failure"
 	}
 	return row
 }
@@ -241,7 +244,7 @@ func rowOf(row *events.BatchRow) *rowOfView {
 }
 
 func batchRow(batch BatchView) rowView {
-	status := wordOf(batch.Status, batch.Interrupted)
+	status := wordOf(batch.Status, batch.Interrupted, batch.Damaged)
 	going := batch.Status == events.StatusRunning && !batch.Interrupted
 	row := rowView{
 		at: batch.Start, Href: pageLink("batches", string(batch.Batch)), Request: batchName(batch.BatchSummary), Team: oneLine(batch.Team, 40),
@@ -261,6 +264,9 @@ func batchRow(batch BatchView) rowView {
 	row.Facts = []string{rate, left, tokenWords(batch.Tokens), moneyWords(batch.CostUSD)}
 	if batch.Interrupted {
 		row.Reason, row.ReasonTone = "Its process is gone. Run the same command again to continue.", "person"
+	}
+	if batch.Damaged != nil {
+		row.Reason, row.ReasonTone = damageWords(batch.Damaged), "failure"
 	}
 	return row
 }

@@ -77,7 +77,7 @@ func runPageOf(run RunView) runPageView {
 	view := runPageView{
 		Request: oneLine(run.Request, 400), Elapsed: clockWords(drivenFor(run)), Progress: tasks + plural(run.Tasks, "task", "tasks"), Tasks: tasks + strconv.Itoa(run.Tasks),
 		Tokens: tokenWords(run.Usage.InputTokens + run.Usage.OutputTokens), Cost: moneyWords(run.CostUSD), Team: run.Team,
-		Thread: pageLink("threads", string(run.Thread)), Models: oneLine(strings.Join(run.Models, ", "), 40), Status: wordOf(run.Status, run.Interrupted),
+		Thread: pageLink("threads", string(run.Thread)), Models: oneLine(strings.Join(run.Models, ", "), 40), Status: wordOf(run.Status, run.Interrupted, run.Damaged),
 		Over: run.Status.Over(), Simulated: run.Simulated, Calls: run.ModelCalls, Of: rowOf(run.Batch),
 		Empty: "Nothing has been written yet. Text appears here as the specialists write it.", Now: "No agent is working.",
 	}

@@ -70,6 +70,10 @@ func TestListsStandWhereTheyAreShown(t *testing.T) {
 	log := events.NewMemory()
 	newScript(t, log).start("Plan a day")
 	tellSupport(t, log)
+	s := newScript(t, log)
+	s.add(events.WorkflowStarted{Message: "Compare two things", Team: "trip"},
+		events.FinalAnswer{Content: "# In **short**\n\n- [x] the *first*, `snake_case`\n> 2 * 3 [see](https://example.org/a_b) it[^1]\n\n| a | b |\n|---|--:|\n| c | d |"},
+		events.WorkflowFinished{Status: events.StatusCompleted})
 	tellBatch(t, log, 300, 300)
 	server := serve(t, web.Config{Log: log, Runs: newSimRuns(t, log, sim.Options{})})
 	b := browse(t)
@@ -89,6 +93,9 @@ func TestListsStandWhereTheyAreShown(t *testing.T) {
 		js[bool](b, `(release(), true)`)
 		b.wait(`document.querySelector('.start select') && places.size > 0`)
 		require.Len(t, js[[]int](b, `[...places]`), 1, "the first row of %s moved", path)
+		if path == "/threads" {
+			require.Contains(t, b.text(".threads"), "In short the first, snake_case 2 * 3 see it a | b c | d\n", "a preview is plain text")
+		}
 	}
 	b.clean()
 }

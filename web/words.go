@@ -39,7 +39,10 @@ var roleWords = map[string]string{
 }
 
 // wordOf is that of a run or a batch; lost says that nobody drives it any more.
-func wordOf(status events.Status, lost bool) statusWord {
+func wordOf(status events.Status, lost bool, damaged *events.Damage) statusWord {
+	if damaged != nil {
+		return statusWord{"✗", "damaged", "failure"}
+	}
 	if status == events.StatusRunning && lost {
 		return statusWord{"‖", "interrupted", "person"}
 	}
@@ -47,6 +50,12 @@ func wordOf(status events.Status, lost bool) statusWord {
 		return word
 	}
 	return statusWord{"·", string(status), "quiet"}
+}
+
+// damageWords say what cannot be read of a run or a batch, and what to do about it.
+func damageWords(d *events.Damage) string {
+	return "Event " + strconv.FormatInt(int64(d.Seq), 10) + " of its log is damaged: " + d.Problem +
+		". What is shown is as of the one before; convene store check tells more."
 }
 
 // clockWords is a stretch of time as a clock shows it.

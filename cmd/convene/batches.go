@@ -61,6 +61,9 @@ func (a *app) batches(ctx context.Context, f batchesFlags) (err error) {
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
 	found, err := listBatches(ctx, log, query, f.status)
+	for i := range found {
+		a.noteDamage(found[i].Damaged, events.ThreadKey{Tenant: found[i].Tenant, Thread: events.ThreadID(found[i].Batch)})
+	}
 	switch {
 	case err != nil:
 		return err
@@ -74,6 +77,9 @@ func (a *app) batches(ctx context.Context, f batchesFlags) (err error) {
 	for i := range found {
 		lines[i] = found[i].BatchSummary
 		lines[i].Status = shownStatus(found[i].Status, found[i].Interrupted)
+		if lines[i].Damaged != nil {
+			lines[i].Status = termview.StatusDamaged
+		}
 	}
 	return a.printLines(termview.BatchTable(lines, time.Now(), a.theme(a.out), width(a.out)))
 }

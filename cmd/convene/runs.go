@@ -117,6 +117,9 @@ func (a *app) runs(ctx context.Context, f runsFlags) (err error) {
 		query.Batch = batch.Batch
 	}
 	runs, err := listRuns(ctx, log, query, f.status)
+	for i := range runs {
+		a.noteDamage(runs[i].Damaged, events.ThreadKey{Tenant: runs[i].Tenant, Thread: runs[i].Thread})
+	}
 	switch {
 	case err != nil:
 		return err
@@ -133,6 +136,9 @@ func (a *app) runs(ctx context.Context, f runsFlags) (err error) {
 	for i := range runs {
 		lines[i] = runs[i].RunSummary
 		lines[i].Status = shownStatus(runs[i].Status, runs[i].Interrupted)
+		if lines[i].Damaged != nil {
+			lines[i].Status = termview.StatusDamaged
+		}
 	}
 	return a.printLines(termview.RunTable(lines, time.Now(), a.theme(a.out), width(a.out)))
 }
@@ -167,6 +173,13 @@ func listRuns(ctx context.Context, log events.Index, query events.RunQuery, want
 
 func isWanted(wanted []string, status events.Status) bool {
 	return len(wanted) == 0 || slices.Contains(wanted, string(status))
+}
+
+// noteDamage has the exit code tell of what a listing shows as damaged.
+func (a *app) noteDamage(damage *events.Damage, key events.ThreadKey) {
+	if damage != nil && a.damaged == nil {
+		a.damaged = fmt.Errorf("%w. Everything else can be read; `convene store check` lists what is damaged", damage.In(key))
+	}
 }
 
 // shownStatus is the status as people read it.

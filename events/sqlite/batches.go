@@ -98,7 +98,12 @@ func (l *Log) FindBatch(ctx context.Context, tenant events.TenantID, idOrPrefix 
 	if err != nil {
 		return events.BatchSummary{}, err
 	}
-	return events.PickBatch(found, idOrPrefix)
+	batch, err := events.PickBatch(found, idOrPrefix)
+	if err == nil && batch.Damaged != nil {
+		key := events.ThreadKey{Tenant: batch.Tenant, Thread: events.ThreadID(batch.Batch)}
+		return events.BatchSummary{}, storeError("read from", l.path, batch.Damaged.In(key))
+	}
+	return batch, err
 }
 
 func (l *Log) batches(ctx context.Context, query string, args []any) (found []events.BatchSummary, err error) {

@@ -90,6 +90,28 @@ func readProven(c *conn, key events.ThreadKey, at *chain, limit int) ([]events.E
 	return page, err
 }
 
+// readSound is readProven that gives what stands before a damaged event. The error comes once
+// nothing does.
+func readSound(c *conn, key events.ThreadKey, at *chain, limit int) ([]events.Encoded, error) {
+	start := at.seq
+	page, err := readProven(c, key, at, limit)
+	var damaged *events.DamagedError
+	if errors.As(err, &damaged) && damaged.Seq > start+1 {
+		return readProven(c, key, at, int(damaged.Seq-start)-1)
+	}
+	return page, err
+}
+
+// decode is [events.Decode] for what is told of a thread as a whole: an event that this build
+// cannot decode is as good as damaged.
+func decode(key events.ThreadKey, e events.Encoded) (events.Envelope, error) {
+	env, err := events.Decode(e.Body)
+	if err != nil {
+		err = &events.DamagedError{Key: key, Seq: e.Seq, Problem: err.Error()}
+	}
+	return env, err
+}
+
 // rowsFrom gives the rows of a thread from the last that ends at or before a place; of that
 // one the body is not read. It says LIMIT ? + 0, as every query here: SQLite looks into a
 // plain LIMIT ? when it plans, and so would plan again each time it is bound, which takes

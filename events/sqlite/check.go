@@ -163,8 +163,8 @@ func (k *check) listing(c *conn, key events.ThreadKey, no int64, whole bool) err
 		return nil // the events do not say
 	}
 	p, err := project(c, key)
-	if errors.As(err, new(*foldError)) {
-		k.found(Damage{Tenant: key.Tenant, Thread: key.Thread, Problem: err.Error()})
+	if damaged := (*events.DamagedError)(nil); errors.As(err, &damaged) {
+		k.found(Damage{Tenant: key.Tenant, Thread: key.Thread, Seq: damaged.Seq, Through: damaged.Seq, Problem: damaged.Problem})
 		return nil
 	}
 	if err != nil {

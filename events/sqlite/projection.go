@@ -102,31 +102,25 @@ type projection struct {
 	batch *events.BatchSummary
 }
 
-// project folds all of a thread.
+// project folds all of a thread. Where an event cannot be read, or does not follow from the
+// others, it folds those before it, and the error is an [*events.DamagedError].
 func project(c *conn, key events.ThreadKey) (p projection, err error) {
 	for at := (chain{}); ; {
-		page, err := readProven(c, key, &at, pageEvents)
+		page, err := readSound(c, key, &at, pageEvents)
 		if err != nil || len(page) == 0 {
 			return p, err
 		}
 		for _, e := range page {
-			env, err := events.Decode(e.Body)
+			env, err := decode(key, e)
 			if err != nil {
 				return p, err
 			}
 			if err := p.apply(env); err != nil {
-				return p, &foldError{err}
+				return p, &events.DamagedError{Key: key, Seq: e.Seq, Problem: err.Error()}
 			}
 		}
 	}
 }
-
-// foldError is of events that are intact, but do not follow from each other.
-type foldError struct{ cause error }
-
-func (e *foldError) Error() string { return e.cause.Error() }
-
-func (e *foldError) Unwrap() error { return e.cause }
 
 func (p *projection) apply(env events.Envelope) error {
 	if env.Run == "" {
@@ -160,14 +154,19 @@ func (p *projection) run(id events.RunID) *events.RunSummary {
 }
 
 // reproject rewrites the rows of a thread. Rows of runs that it has keep their numbers,
-// which a commit under way may know.
+// which a commit under way may know. Of a thread whose events are damaged only those rows are
+// written that it lacks, as of the last event that can be read: see [events.RunSummary.Damaged].
 func reproject(c *conn, thread int64) error {
 	key, err := threadKey(c, thread)
 	if err != nil {
 		return err
 	}
 	p, err := project(c, key)
-	if err != nil {
+	runs, batches := rewriteRun, rewriteBatch
+	if damaged := (*events.DamagedError)(nil); errors.As(err, &damaged) {
+		runs, batches = addRun, addBatch
+		p.mark(damaged)
+	} else if err != nil {
 		return err
 	}
 	for _, run := range p.runs {
@@ -175,9 +174,7 @@ func reproject(c *conn, thread int64) error {
 		if err != nil {
 			return err
 		}
-		if err := c.exec(`INSERT INTO runs (`+runColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-			ON CONFLICT (thread_no, run_id) DO UPDATE SET tenant = excluded.tenant, batch = excluded.batch,
-			status = excluded.status, search = excluded.search, summary = excluded.summary, sum = excluded.sum`, row...); err != nil {
+		if err := c.exec(runs, row...); err != nil {
 			return err
 		}
 	}
@@ -188,7 +185,29 @@ func reproject(c *conn, thread int64) error {
 	if err != nil {
 		return err
 	}
-	return c.exec("INSERT OR REPLACE INTO batches ("+batchColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row...)
+	return c.exec(batches, row...)
+}
+
+// What writes a row that is made again from events, and what only where there is none.
+const (
+	insertRun  = `INSERT INTO runs (` + runColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
+	addRun     = insertRun + ` ON CONFLICT (thread_no, run_id) DO NOTHING`
+	rewriteRun = insertRun + ` ON CONFLICT (thread_no, run_id) DO UPDATE SET tenant = excluded.tenant, batch = excluded.batch,
+		status = excluded.status, search = excluded.search, summary = excluded.summary, sum = excluded.sum`
+	addBatch     = `INSERT OR IGNORE INTO batches (` + batchColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
+	rewriteBatch = `INSERT OR REPLACE INTO batches (` + batchColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
+)
+
+// mark notes the damage that ended the fold where it has left a summary behind.
+func (p *projection) mark(damaged *events.DamagedError) {
+	for _, run := range p.runs {
+		if !run.Status.Over() {
+			run.Damaged = damaged.Note()
+		}
+	}
+	if p.batch != nil && !p.batch.Finished() {
+		p.batch.Damaged = damaged.Note()
+	}
 }
 
 // brokenRow is a damaged row of a projection and whose it says it is.
@@ -244,8 +263,7 @@ func repairRows(c *conn, broken []brokenRow) error {
 	return reprojectAll(c)
 }
 
-// reprojectAll is for rows that do not say rightly whose they were. A thread whose events
-// are damaged keeps the rows that it has.
+// reprojectAll is for rows that do not say rightly whose they were.
 func reprojectAll(c *conn) error {
 	var threads []int64
 	err := c.query(`SELECT thread_no FROM threads`, nil, func(row []driver.Value) (bool, error) {
@@ -256,9 +274,7 @@ func reprojectAll(c *conn) error {
 		if err != nil {
 			return err
 		}
-		if err = reproject(c, thread); errors.Is(err, events.ErrDamaged) {
-			err = nil
-		}
+		err = reproject(c, thread)
 	}
 	return err
 }

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"database/sql/driver"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -44,9 +43,6 @@ func repairListing(c *conn) (err error) {
 		return err
 	}
 	_, err = repairProjections(c)
-	if errors.Is(err, events.ErrDamaged) {
-		return nil // who lists such a run is told
-	}
 	return err
 }
 

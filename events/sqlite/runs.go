@@ -192,7 +192,12 @@ func (l *Log) FindRun(ctx context.Context, tenant events.TenantID, idOrPrefix st
 	if err != nil {
 		return events.RunSummary{}, err
 	}
-	return events.PickRun(found, idOrPrefix)
+	run, err := events.PickRun(found, idOrPrefix)
+	if err == nil && run.Damaged != nil {
+		key := events.ThreadKey{Tenant: run.Tenant, Thread: run.Thread}
+		return events.RunSummary{}, storeError("read from", l.path, run.Damaged.In(key))
+	}
+	return run, err
 }
 
 // byPrefix asks for the first two rows of a table whose id begins with prefix. The range
@@ -226,7 +231,7 @@ func behind(prefix string) string {
 type rowsOf func(query string, args []any, use func(row []driver.Value) (more bool, err error)) error
 
 // summaries reads rows of runs and folds the events that they lag behind, both as
-// of one moment.
+// of one moment. One that is damaged says so, and keeps nobody from the others.
 func summaries(c *conn, rows rowsOf, query string, args []any) (found []events.RunSummary, err error) {
 	if err := c.exec("BEGIN"); err != nil {
 		return nil, err
@@ -242,6 +247,9 @@ func summaries(c *conn, rows rowsOf, query string, args []any) (found []events.R
 			return nil, err
 		}
 		err = catchUp(c, events.ThreadKey{Tenant: found[i].Tenant, Thread: found[i].Thread}, &found[i])
+		if damaged := (*events.DamagedError)(nil); errors.As(err, &damaged) {
+			found[i].Damaged, err = damaged.Note(), nil
+		}
 	}
 	return found, err
 }

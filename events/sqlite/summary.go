@@ -73,16 +73,17 @@ func foldRun(c *conn, key events.ThreadKey, id events.RunID, summary *events.Run
 }
 
 // catchUp folds the events that the summary of a running run lags behind. Rows of
-// other runs do not lag.
+// other runs do not lag. Where one cannot be read the summary is as of the one before, and the
+// error an [*events.DamagedError].
 func catchUp(c *conn, key events.ThreadKey, summary *events.RunSummary) error {
 	at := chain{seq: summary.LastSeq}
 	for summary.Status == events.StatusRunning {
-		page, err := readProven(c, key, &at, pageEvents)
+		page, err := readSound(c, key, &at, pageEvents)
 		if err != nil || len(page) == 0 {
 			return err
 		}
 		for _, e := range page {
-			env, err := events.Decode(e.Body)
+			env, err := decode(key, e)
 			if err != nil {
 				return err
 			}

@@ -4,7 +4,7 @@ import { useEffect } from "preact/hooks";
 import { link, param } from "./address";
 import type { Held } from "./batchview";
 import { ago, duration, exact, line, money, rate, tokens } from "./format";
-import { heldStatus, over } from "./states";
+import { damage, heldStatus, over } from "./states";
 import { Filters, Listing } from "./listing";
 import { batchName, Parts, rowsDone, StatusMark } from "./parts";
 
@@ -60,7 +60,7 @@ export function Row({ s }: { s: Held }) {
           <span>{money(s.cost_usd)}</span>
           <time dateTime={s.started_at} title={exact(s.started_at)}>{ago(Date.now() - Date.parse(s.started_at))}</time>
         </span>
-        {s.interrupted ? <span class="reason person">Its process is gone. Run the same command again to continue.</span> : s.reason && <span class={"reason " + is.tone}>{line(s.reason, 240)}</span>}
+        {s.damaged ? <span class="reason failure">{damage(s.damaged)}</span> : s.interrupted ? <span class="reason person">Its process is gone. Run the same command again to continue.</span> : s.reason && <span class={"reason " + is.tone}>{line(s.reason, 240)}</span>}
       </a>
     </li>
   );

@@ -4,7 +4,8 @@
 import { signal } from "@preact/signals";
 import { getJSON } from "./api";
 import type { RunSummary } from "./events";
-import { line, rowName } from "./format";
+import { line, plain, rowName } from "./format";
+import { damage } from "./states";
 
 // Row is what the table shows of a row's run: a hundred thousand of them fit.
 export interface Row {
@@ -23,6 +24,7 @@ export interface Row {
   cost: number | null;
   // gone says that the row fits the filter no more: it stays where it was seen.
   gone: boolean;
+  damaged: boolean;
 }
 
 interface Page {
@@ -158,15 +160,10 @@ export class BatchRows {
 function row(run: RunSummary): Row {
   return {
     run: run.run_id, row: run.batch ? rowName(run.batch) : "", index: run.batch?.index ?? 0, attempt: run.batch?.attempt ?? 0, status: run.status,
-    request: line(run.request, 200), text: line(run.reason || plain(run.answer ?? ""), 200),
+    request: line(run.request, 200), text: run.damaged ? damage(run.damaged) : line(run.reason || plain(run.answer ?? ""), 200),
     started: Date.parse(run.started_at), updated: Date.parse(run.updated_at),
-    tokens: run.usage.input_tokens + run.usage.output_tokens, cost: run.cost_usd, gone: false,
+    tokens: run.usage.input_tokens + run.usage.output_tokens, cost: run.cost_usd, gone: false, damaged: run.damaged !== undefined,
   };
-}
-
-// plain leaves out the marks of Markdown that a line of text needs least.
-function plain(markdown: string): string {
-  return markdown.slice(0, 500).replace(/\*\*|`|^#+ /gm, "");
 }
 
 // before is the order of the rows: ids of runs sort as they do.

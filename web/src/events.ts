@@ -726,6 +726,7 @@ export interface RunSummary {
   cost_usd: number | null;
   model_calls: number;
   asks?: Ask[];
+  damaged?: Damage;
   first_seq: number;
   last_seq: number;
 }
@@ -736,6 +737,11 @@ export interface Ask {
   question: string;
   handoff_id?: string;
   dispatch_id?: string;
+}
+
+export interface Damage {
+  seq: number;
+  problem: string;
 }
 
 export interface BatchSummary {
@@ -771,6 +777,7 @@ export interface BatchSummary {
   limiters?: BatchLimiter[];
   outages?: BatchOutage[];
   held?: number;
+  damaged?: Damage;
   last_seq: number;
 }
 

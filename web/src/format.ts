@@ -88,6 +88,9 @@ export const statuses: Record<string, StatusWord> = {
 // interrupted is what runs by its log, but is driven by nobody.
 export const interrupted: StatusWord = { sign: "‖", word: "interrupted", tone: "person" };
 
+// damaged is of which an event cannot be read.
+export const damaged: StatusWord = { sign: "✗", word: "damaged", tone: "failure" };
+
 export function status(name: string): StatusWord {
   return Object.hasOwn(statuses, name) ? statuses[name] : { sign: "·", word: name, tone: "quiet" };
 }
@@ -100,6 +103,18 @@ export function plural(n: number, one: string, many = one + "s"): string {
 export function line(text: string, max = 160): string {
   const flat = text.slice(0, max * 2).replace(/\s+/g, " ").trim();
   return flat.length > max ? flat.slice(0, max - 1) + "…" : flat;
+}
+
+// plain is a text without the marks of Markdown, for a line that shows how it begins: lists do
+// not load what reads Markdown in full.
+export function plain(markdown: string): string {
+  return markdown.slice(0, 1000)
+    .replace(/^[ \t]*(?:```|~~~|(?:\*[ \t]*){3,}$).*$|^[ \t|:]*-{3,}[-|: \t]*$/gm, "") // fences, rules, the second line of tables
+    .replace(/^[ \t]*(?:>[ \t]?)*(?:#{1,6}[ \t]+|[-*+][ \t]+(?:\[[ xX]\][ \t]+)?|\|[ \t]*)?/gm, "")
+    .replace(/!?\[([^\]\n]*)\]\([^)\n]*\)|\[\^[^\]\s]*\]/g, "$1") // links, images, footnotes
+    .replace(/\*\*|__|~~|`+|[ \t]*\|[ \t]*$/gm, "")
+    .replace(/(^|[\s(])[*_](?=\S)([^*_\n]*[^*_\s])[*_](?![\p{L}\p{N}])/gmu, "$1$2")
+    .replace(/\\([!-/:-@[-`{-~])/g, "$1");
 }
 
 // rate is a speed, told by the minute or hour where it is slow.

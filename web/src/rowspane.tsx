@@ -6,7 +6,7 @@ import { go, param, runLink, setParams } from "./address";
 import type { Row } from "./batchrows";
 import type { BatchView } from "./batchview";
 import { tick } from "./clock";
-import { count, duration, exact, interrupted, money, plural, precise, status, tokens } from "./format";
+import { count, damaged, duration, exact, interrupted, money, plural, precise, status, tokens } from "./format";
 import { over, parked } from "./states";
 import { StatusFilter } from "./listing";
 import { StatusMark } from "./parts";
@@ -109,7 +109,7 @@ function Cells({ row, view, choose }: { row: Row; view: BatchView; choose: (run:
   const unfinished = !over(row.status) && !parked(row.status);
   const going = unfinished && !view.abandoned();
   if (going) tick.value;
-  const is = row.gone ? { sign: "·", word: "moved on", tone: "quiet" } : unfinished && !going ? interrupted : status(row.status);
+  const is = row.damaged ? damaged : row.gone ? { sign: "·", word: "moved on", tone: "quiet" } : unfinished && !going ? interrupted : status(row.status);
   const end = going && !row.gone ? Date.now() + view.skew : row.updated;
   return (
     <>
@@ -119,7 +119,7 @@ function Cells({ row, view, choose }: { row: Row; view: BatchView; choose: (run:
       </span>
       <span role="gridcell" class="what">
         <span class="request">{row.request}</span>
-        <span class={"text " + (over(row.status) && row.status !== "completed" ? is.tone : "")}>{row.text}</span>
+        <span class={"text " + (row.damaged || (over(row.status) && row.status !== "completed") ? is.tone : "")}>{row.text}</span>
       </span>
       <span role="gridcell" class="num duration" title={exact(new Date(row.started).toISOString())}>{going ? duration(end - row.started) : precise(end - row.started)}</span>
       <span role="gridcell" class="num tokens">{tokens(row.tokens)}</span>

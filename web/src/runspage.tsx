@@ -7,7 +7,7 @@ import { totalsPath } from "./paths";
 import { getJSON, postJSON } from "./api";
 import { tick } from "./clock";
 import { ago, duration, exact, line, money, plural, tokens } from "./format";
-import { drivenFor, type HeldRun, heldStatus, over, parked } from "./states";
+import { damage, drivenFor, type HeldRun, heldStatus, over, parked } from "./states";
 import { batches, Row as BatchLine } from "./batchespage";
 import type { Held } from "./batchview";
 import { Coming, Filters, Listing, useRoom } from "./listing";
@@ -176,7 +176,7 @@ function Row({ run }: { run: HeldRun }) {
           <span>{money(run.cost_usd)}</span>
           <time dateTime={run.started_at} title={exact(run.started_at)}>{ago(Date.now() - started)}</time>
         </span>
-        {run.interrupted ? <span class="reason person">Its process is gone. Resume continues it.</span> : run.reason && <span class={"reason " + s.tone}>{line(run.reason, 240)}</span>}
+        {run.damaged ? <span class="reason failure">{damage(run.damaged)}</span> : run.interrupted ? <span class="reason person">Its process is gone. Resume continues it.</span> : run.reason && <span class={"reason " + s.tone}>{line(run.reason, 240)}</span>}
       </a>
       {run.batch && <BatchOf row={run.batch} />}
     </li>

@@ -1,8 +1,8 @@
 // What the states of runs mean: which are over, and what each is called. Lists need no
 // more than this of a run.
 
-import type { RunSummary } from "./events";
-import { interrupted, status, type StatusWord } from "./format";
+import type { Damage, RunSummary } from "./events";
+import { damaged, interrupted, status, type StatusWord } from "./format";
 
 // HeldRun is a run as the API gives it.
 export interface HeldRun extends RunSummary {
@@ -21,8 +21,14 @@ export function over(status: string): boolean {
 }
 
 // heldStatus is that of a run or a batch; lost says that nobody drives it any more.
-export function heldStatus(summary: { status: string }, lost: boolean): StatusWord {
+export function heldStatus(summary: { status: string; damaged?: Damage }, lost: boolean): StatusWord {
+  if (summary.damaged) return damaged;
   return summary.status === "running" && lost ? interrupted : status(summary.status);
+}
+
+// damage says what cannot be read of a run or a batch, and what to do about it.
+export function damage(of: Damage): string {
+  return `Event ${of.seq} of its log is damaged: ${of.problem}. What is shown is as of the one before; convene store check tells more.`;
 }
 
 // drivenFor is how long processes have driven a run, up to now while one does. Summaries of

@@ -4,8 +4,9 @@
 import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { go, link, param, setParams } from "./address";
-import { ago, duration, exact, line, status } from "./format";
-import { over } from "./states";
+import { ago, duration, exact, line, plain } from "./format";
+import { damage, heldStatus, over } from "./states";
+import type { Damage } from "./events";
 import { Coming, Listing, Search } from "./listing";
 import { newID, type Outgoing, say } from "./outbox";
 import { asked, askServer, server } from "./serverinfo";
@@ -24,6 +25,8 @@ export interface ThreadLine {
   answer?: string;
   started_at: string;
   updated_at: string;
+  // damaged is set where an event of the newest run cannot be read.
+  damaged?: Damage;
 }
 
 export const threads = new Listing<ThreadLine>("threads", (thread) => thread.thread_id, (thread) => !over(thread.status));
@@ -91,14 +94,15 @@ function Row({ t }: { t: ThreadLine }) {
   return (
     <li>
       <a href={link("thread", t.thread_id, human ? { as: "human" } : {})}>
-        <StatusMark is={status(t.status)} />
+        <StatusMark is={heldStatus(t, false)} />
         <span class="request">{line(t.title || t.request, 200)}</span>
         {t.asks.map((ask) => (
           <span key={ask.input_id} class="reason person">
-            {waits[ask.kind] ?? "waits"} <span class="num">{duration(Date.now() - updated)}</span>: {line(ask.question, 200)}
+            {waits[ask.kind] ?? "waits"} <span class="num">{duration(Date.now() - updated)}</span>: {line(plain(ask.question), 200)}
           </span>
         ))}
-        {t.asks.length === 0 && <span class="reason">{line(t.answer ?? "", 200)}</span>}
+        {t.damaged && <span class="reason failure">{damage(t.damaged)}</span>}
+        {t.asks.length === 0 && !t.damaged && <span class="reason">{line(plain(t.answer ?? ""), 200)}</span>}
         <span class="facts num">
           <span>{line(t.team, 40)}</span>
           <time dateTime={t.updated_at} title={exact(t.updated_at)}>{ago(Date.now() - updated)}</time>

@@ -35,6 +35,9 @@ const (
 // its process was killed. The log still has it running.
 const StatusInterrupted events.Status = "interrupted"
 
+// StatusDamaged is shown of a run or a batch of which an event cannot be read.
+const StatusDamaged events.Status = "damaged"
+
 func (t Theme) paint(s string, c color.Color) string {
 	if !t.Color {
 		return s
@@ -66,7 +69,7 @@ func (t Theme) status(status events.Status) string {
 	switch word := StatusWord(status); status {
 	case events.StatusCompleted:
 		return t.good(signDone + " " + word)
-	case events.StatusFailed:
+	case events.StatusFailed, StatusDamaged:
 		return t.failed(signFailed + " " + word)
 	case events.StatusRunning:
 		return t.active(signActive + " " + word)

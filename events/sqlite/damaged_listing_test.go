@@ -1,0 +1,133 @@
+package sqlite_test
+
+import (
+	"bytes"
+	"database/sql"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/events/sqlite"
+)
+
+// underWay appends a run of ten events that is not over, one by one.
+func underWay(t *testing.T, log events.Log, thread events.ThreadID) {
+	t.Helper()
+	epoch, err := log.Claim(t.Context(), key(thread), "tester", false)
+	require.NoError(t, err)
+	for n := range 10 {
+		env := events.Envelope{Run: events.RunID("run-" + thread), Data: events.Warning{Code: "step"}}
+		if n == 0 {
+			env.Data = events.WorkflowStarted{Message: "request of " + string(thread), UserID: "ann"}
+		}
+		require.NoError(t, log.Append(t.Context(), key(thread), epoch, events.Seq(n), []events.Envelope{env}))
+	}
+	require.NoError(t, log.Release(t.Context(), key(thread), epoch))
+}
+
+// flipBlob flips a bit in the file where the one value stands that the query gives.
+func flipBlob(t *testing.T, path, query string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	require.NoError(t, err)
+	var blob []byte
+	require.NoError(t, db.QueryRow(query).Scan(&blob))
+	require.NoError(t, db.Close())
+	content, err := os.ReadFile(path)
+	require.NoError(t, err)
+	at := bytes.Index(content, blob)
+	require.Positive(t, at)
+	content[at+len(blob)/2] ^= 4
+	require.NoError(t, os.WriteFile(path, content, 0o600))
+}
+
+// One run whose events are damaged keeps nobody from the others: it is listed as of the event
+// before, and says so. Whoever asks for it alone is told.
+func TestListingsShowWhatIsDamagedBesideTheRest(t *testing.T) {
+	event := "SELECT body FROM blocks WHERE seq = 10 AND" + of("a")
+	row := "SELECT summary FROM runs WHERE" + of("a")
+	for name, check := range map[string]struct {
+		flips []string
+		last  events.Seq
+	}{
+		"the last event":                    {[]string{event}, 9},
+		"an event within":                   {[]string{"SELECT body FROM blocks WHERE seq = 5 AND" + of("a")}, 4},
+		"the last event and the run's row":  {[]string{event, row}, 9},
+		"the first event and the run's row": {[]string{"SELECT body FROM blocks WHERE seq = 1 AND" + of("a"), row}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "convene.db")
+			log := open(t, path)
+			underWay(t, log, "a")
+			underWay(t, log, "b")
+			require.NoError(t, log.Close())
+			for _, flip := range check.flips {
+				flipBlob(t, path, flip)
+			}
+			log = open(t, path)
+			defer func() { require.NoError(t, log.Close()) }()
+
+			for _, query := range []events.RunQuery{
+				{}, {Threads: true}, {UserID: "ann"}, {Search: "request of"}, {Status: []events.Status{events.StatusRunning}},
+			} {
+				runs, err := log.Runs(t.Context(), query)
+				require.NoError(t, err)
+				require.Equal(t, events.RunID("run-b"), runs[0].Run)
+				require.Nil(t, runs[0].Damaged)
+				require.Equal(t, events.Seq(10), runs[0].LastSeq)
+				if check.last == 0 { // nothing says any more that there was such a run
+					require.Len(t, runs, 1)
+					continue
+				}
+				require.Len(t, runs, 2)
+				require.Equal(t, &events.Damage{Seq: check.last + 1, Problem: "its content does not match its checksum"}, runs[1].Damaged)
+				require.Equal(t, check.last, runs[1].LastSeq)
+			}
+			totals, err := log.Totals(t.Context(), events.RunQuery{})
+			require.NoError(t, err)
+			require.Equal(t, min(2, 1+int(check.last)), totals.Runs)
+
+			_, err = log.FindRun(t.Context(), events.LocalTenant, "run-b")
+			require.NoError(t, err)
+			if check.last > 0 {
+				_, err = log.FindRun(t.Context(), events.LocalTenant, "run-a")
+				requireDamaged(t, err, "a", check.last+1)
+			}
+			found := []sqlite.Damage{}
+			_, err = log.Check(t.Context(), func(d sqlite.Damage) { found = append(found, d) })
+			require.NoError(t, err)
+			require.NotEmpty(t, found)
+			require.Equal(t, check.last+1, found[0].Seq)
+		})
+	}
+}
+
+// A batch whose row and events are damaged is listed as of what can be read.
+func TestDamagedBatchIsListed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "convene.db")
+	log := open(t, path)
+	for _, batch := range []events.ThreadID{"a", "b"} {
+		epoch, err := log.Claim(t.Context(), key(batch), "tester", false)
+		require.NoError(t, err)
+		require.NoError(t, log.Append(t.Context(), key(batch), epoch, 0, []events.Envelope{{Data: events.BatchStarted{Team: "trip"}}}))
+		require.NoError(t, log.Append(t.Context(), key(batch), epoch, 1, []events.Envelope{{Data: events.BatchProgress{Stopping: "the disk is full"}}}))
+	}
+	require.NoError(t, log.Close())
+	flipBlob(t, path, "SELECT summary FROM batches WHERE"+of("a"))
+	flipBlob(t, path, "SELECT body FROM blocks WHERE seq = (SELECT max(seq) FROM blocks WHERE"+of("a")+") AND"+of("a"))
+	log = open(t, path)
+	defer func() { require.NoError(t, log.Close()) }()
+	batches, err := log.Batches(t.Context(), events.BatchQuery{})
+	require.NoError(t, err)
+	require.Len(t, batches, 2)
+	require.Equal(t, &events.Damage{Seq: 2, Problem: "its content does not match its checksum"}, batches[1].Damaged)
+	require.Equal(t, events.Seq(1), batches[1].LastSeq)
+	require.Nil(t, batches[0].Damaged)
+	_, err = log.FindBatch(t.Context(), events.LocalTenant, "b")
+	require.NoError(t, err)
+	_, err = log.FindBatch(t.Context(), events.LocalTenant, "a")
+	require.ErrorIs(t, err, events.ErrDamaged)
+}
