@@ -55,31 +55,24 @@ func (d *Doors) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Delta
 		}
 		api, tried := d.door(&req), []events.API(nil)
 		for {
-			tried = append(tried, api)
 			instead := d.ask(ctx, clients[api], api, &req, tried, yield)
 			if instead == "" {
 				return
 			}
 			d.learn(req.Model, instead)
+			tried = append(tried, api)
 			api = instead
 		}
 	}
 }
 
-// ask makes the request by one API. It gives the API to ask by instead, "" once the
-// stream has ended.
+// ask makes the request by one API, after those that were tried. It gives the API to ask by
+// instead, "" once the stream has ended.
 func (d *Doors) ask(ctx context.Context, client llm.Client, api events.API, req *llm.Request, tried []events.API, yield func(llm.Delta, error) bool) events.API {
 	for delta, err := range client.Stream(ctx, *req) {
-		var failure *llm.Error
-		if errors.As(err, &failure) && failure.Kind == llm.ErrAuthentication && d.withheld != "" {
-			failure.Message = "no key was sent, because only the log names this address; --base-url sends it: " + failure.Message
-		}
-		if errors.As(err, &failure) && failure.Instead != "" {
-			if req.API == "" && !slices.Contains(tried, failure.Instead) {
-				return failure.Instead
-			}
-			if req.API != "" {
-				failure.Message += fmt.Sprintf(" (the endpoint wants --api %s)", failure.Instead)
+		if err != nil {
+			if instead := d.instead(err, api, req, tried); instead != "" {
+				return instead
 			}
 		}
 		if delta.Done != nil {
@@ -93,12 +86,32 @@ func (d *Doors) ask(ctx context.Context, client llm.Client, api events.API, req 
 	return ""
 }
 
+// instead gives the API that an answer to a request by one API asks for, "" where the request
+// is not to be made again. It adds to the error what there is to do.
+func (d *Doors) instead(err error, api events.API, req *llm.Request, tried []events.API) events.API {
+	var failure *llm.Error
+	if !errors.As(err, &failure) {
+		return ""
+	}
+	if failure.Kind == llm.ErrAuthentication && d.withheld != "" {
+		failure.Message = "no key was sent, because only the log names this address; --base-url sends it: " + failure.Message
+	}
+	switch {
+	case failure.Instead == "":
+	case req.API != "":
+		failure.Message += fmt.Sprintf(" (the endpoint wants --api %s)", failure.Instead)
+	case failure.Instead != api && !slices.Contains(tried, failure.Instead):
+		return failure.Instead
+	}
+	return ""
+}
+
 // door is the API that a request is made by first.
 func (d *Doors) door(req *llm.Request) events.API {
 	if req.API != "" {
 		return req.API
 	}
-	if known := req.Doors[d.provider]; slices.Contains(d.APIs(), known) {
+	if known := req.Doors[d.provider]; known == d.usual || slices.Contains(d.APIs(), known) {
 		return known
 	}
 	d.mu.Lock()

@@ -109,7 +109,7 @@ func (s *stream) more(b *block, delta gjson.Result) error {
 func (s *stream) add(b *block, text gjson.Result, adds func(*stream, *block, string) error) error {
 	s.adds, s.of = adds, b
 	if text.Type == gjson.String {
-		s.Repeats(text)
+		s.Repeats(wire.PlaceOf(text))
 	}
 	return adds(s, b, text.Str)
 }

@@ -60,7 +60,8 @@ func (s *stream) Refused(e *llm.Error, param string) error {
 }
 
 // Document takes one event of the stream, or a whole message.
-func (s *stream) Document(root gjson.Result) error {
+func (s *stream) Document(document wire.Value) error {
+	root := document.Result()
 	switch root.Get("type").Str {
 	case "message_start":
 		message := root.Get("message")

@@ -15,12 +15,12 @@ import (
 
 // Document takes one JSON document of the stream: a chunk, a whole completion, or an
 // error. It is lenient: a field of an unexpected type is as good as absent.
-func (s *stream) Document(root gjson.Result) error {
+func (s *stream) Document(root wire.Value) error {
 	var choices, usage, padding wire.Value
 	var failed bool
 	s.news = news{}
 	var kind string
-	for key, value := range wire.ValueOf(root).Members() {
+	for key, value := range root.Members() {
 		switch key {
 		case "choices":
 			choices = value
@@ -41,7 +41,7 @@ func (s *stream) Document(root gjson.Result) error {
 		}
 	}
 	if failed {
-		return s.ErrorIn(root)
+		return s.ErrorIn(root.Result())
 	}
 	if !choices.Exists() && !usage.Exists() {
 		if err := s.otherAPI(kind); err != nil {
@@ -63,10 +63,10 @@ func (s *stream) Document(root gjson.Result) error {
 		if s.client.cfg.ChargesUSD {
 			s.charged(usage)
 		}
-		s.finalUsage = had && (!choices.IsArray() || choices.Raw == "[]")
+		s.finalUsage = had && (!choices.IsArray() || choices.Raw() == "[]")
 	}
 	if s.news.kind != newsNone && !s.news.more {
-		s.Repeats(s.news.text.Result(), padding.Result())
+		s.Repeats(s.news.text.Place(), padding.Place())
 	}
 	return s.announce()
 }
@@ -99,7 +99,7 @@ func (s *stream) otherAPI(kind string) error {
 
 // says reports whether an error field holds an error.
 func says(v wire.Value) bool {
-	return v.IsString() && v.Raw != `""` || v.IsObject() && v.Raw != "{}" || v.IsArray() && v.Raw != "[]"
+	return v.IsString() && v.Raw() != `""` || v.IsObject() && v.Raw() != "{}" || v.IsArray() && v.Raw() != "[]"
 }
 
 // charged notes what the endpoint says it charges.
@@ -131,7 +131,7 @@ func (s *stream) choice(choice wire.Value) error {
 		s.news.more = true
 		return nil // asked for one choice; a second is not ours
 	}
-	if !delta.IsObject() || delta.Raw == "{}" && !s.Content {
+	if !delta.IsObject() || delta.Raw() == "{}" && !s.Content {
 		delta = message // beside a delta it repeats the reply so far
 	}
 	if err := s.delta(delta); err != nil {
@@ -220,7 +220,7 @@ func (s *stream) functionCall(function wire.Value) error {
 	s.Content, s.news.more = true, true
 	said := function.Result()
 	s.calls.add(fragment{hasIndex: true, name: said.Get("name").Str, args: said.Get("arguments").String()})
-	_ = s.Grow(len(function.Raw)) // the chunk is looked at as a whole
+	_ = s.Grow(len(function.Raw())) // the chunk is looked at as a whole
 	return s.Err()
 }
 
@@ -233,12 +233,12 @@ func (s *stream) cameIn(field string, value wire.Value) {
 
 // keep stores a field that an endpoint wants back, unless it says nothing.
 func (s *stream) keep(to *extraFields, key string, value wire.Value) {
-	if !echoed[key] || value.IsNull() || value.Raw == `""` || value.Raw == "[]" || value.Raw == "{}" {
+	if !echoed[key] || value.IsNull() || value.Raw() == `""` || value.Raw() == "[]" || value.Raw() == "{}" {
 		return
 	}
 	s.news.more = true
-	_ = s.Grow(len(value.Raw)) // the chunk is looked at as a whole
-	to.add(strings.Clone(key), []byte(value.Raw))
+	_ = s.Grow(len(value.Raw())) // the chunk is looked at as a whole
+	to.add(strings.Clone(key), []byte(value.Raw()))
 }
 
 // thoughts takes the reasoning from the first of its fields that has some: they
@@ -250,7 +250,7 @@ func (s *stream) thoughts(thought, reasoning, details wire.Value) error {
 	if text == "" {
 		text = reasoning.Text()
 	}
-	if details.IsArray() && details.Raw != "[]" {
+	if details.IsArray() && details.Raw() != "[]" {
 		s.keep(&s.extra, reasoningDetails, details)
 		if text == "" {
 			text = thinkingIn(details.Result())
@@ -376,7 +376,7 @@ func (s *stream) function(f *fragment, function wire.Value, rest *extraFields) {
 			f.args = value.Text()
 			s.news.brings(newsArguments, value)
 			if value.IsObject() || value.IsArray() {
-				f.args, s.news.more = value.Raw, true
+				f.args, s.news.more = value.Raw(), true
 			}
 		default:
 			s.keep(&inner, key, value)

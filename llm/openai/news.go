@@ -23,7 +23,7 @@ const (
 )
 
 func (n *news) brings(kind newsKind, value wire.Value) {
-	if value.IsString() && value.Raw != `""` {
+	if value.IsString() && value.Raw() != `""` {
 		n.more = n.more || n.kind != newsNone
 		n.kind, n.text = kind, value
 	}

@@ -64,8 +64,8 @@ func (s *stream) Refused(e *llm.Error, param string) error {
 }
 
 // Document takes one event of the stream, or a whole response.
-func (s *stream) Document(root gjson.Result) error {
-	if err := s.event(root); err != nil {
+func (s *stream) Document(root wire.Value) error {
+	if err := s.event(root.Result()); err != nil {
 		return err
 	}
 	return s.Grow(0)
@@ -112,7 +112,7 @@ func (s *stream) delta(root gjson.Result, adds func(*stream, *item, string) erro
 	text := root.Get("delta")
 	s.adds, s.of = adds, s.item(root)
 	if text.Type == gjson.String {
-		s.Repeats(text, root.Get("sequence_number"), root.Get("item_id"), root.Get("obfuscation"))
+		s.Repeats(wire.PlaceOf(text), wire.PlaceOf(root.Get("sequence_number")), wire.PlaceOf(root.Get("item_id")), wire.PlaceOf(root.Get("obfuscation")))
 	}
 	return adds(s, s.of, text.Str)
 }

@@ -12,8 +12,6 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/tidwall/gjson"
-
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/llm"
 )
@@ -50,8 +48,8 @@ const (
 // Protocol reads the reply of one call in the JSON of one API.
 type Protocol interface {
 	// Document takes one JSON object: an event of the stream, or the whole answer of
-	// an endpoint that did not stream. The strings of root are valid until it returns.
-	Document(root gjson.Result) error
+	// an endpoint that did not stream. root and its strings are valid until it returns.
+	Document(root Value) error
 	// Again takes the text of a document that repeats the newest one but for it, where
 	// [Call.Repeats] allows that. It is valid until Again returns.
 	Again(text string) error
@@ -106,8 +104,10 @@ type Call struct {
 	// limits are what the headers of the answer said of the endpoint's limits.
 	limits *llm.RateLimits
 
-	// reading is the newest document, pattern is of it where repeats is set.
+	// reading is the newest document, parsed what was found in it, pattern is of it where
+	// repeats is set.
 	reading []byte
+	parsed  document
 	pattern pattern
 	repeats bool
 
@@ -330,12 +330,12 @@ func (s *Call) data(data []byte) error {
 // document takes one JSON document.
 func (s *Call) document(data []byte) error {
 	s.repeats, s.reading = false, data
-	if !ValidJSON(data) {
-		return errNotJSON
-	}
 	// The strings below share data's memory; whatever outlives this call is cloned.
-	root := gjson.Parse(unsafe.String(unsafe.SliceData(data), len(data)))
-	if !root.IsObject() {
+	root, ok := s.parsed.parse(unsafe.String(unsafe.SliceData(data), len(data)))
+	switch {
+	case !ok:
+		return errNotJSON
+	case !root.IsObject():
 		return nil
 	}
 	return s.protocol.Document(root)
@@ -344,7 +344,7 @@ func (s *Call) document(data []byte) error {
 // Repeats says that the document that is being read brings nothing but text: of one that
 // differs from it only there, and in idle values, which mean nothing, the text is given to
 // [Protocol.Again] instead of all to [Protocol.Document].
-func (s *Call) Repeats(text gjson.Result, idle ...gjson.Result) {
+func (s *Call) Repeats(text Place, idle ...Place) {
 	s.repeats = s.pattern.learn(s.reading, text, idle...)
 }
 

@@ -9,6 +9,9 @@ import (
 // RateLimitsForTest reads the headers of a reply.
 var RateLimitsForTest = rateLimits
 
+// ParseForTest looks a document through.
+func ParseForTest(text string) (Value, bool) { return new(document).parse(text) }
+
 // TransportForTest is the transport of a Conn whose connections dial opens.
 func TransportForTest(cfg Config, dial func(ctx context.Context, network, address string) (net.Conn, error)) *http.Transport {
 	t := newTransport(cfg)

@@ -26,14 +26,23 @@ type hole struct {
 	number, isText bool
 }
 
+// Place is a value of a document, and where it begins.
+type Place struct {
+	Raw string
+	At  int
+}
+
+// PlaceOf is that of a value that was found in the document as a whole.
+func PlaceOf(v gjson.Result) Place { return Place{Raw: v.Raw, At: v.Index} }
+
 // learn makes a pattern of a document, where the place of all values in it is known.
-func (p *pattern) learn(doc []byte, text gjson.Result, idle ...gjson.Result) bool {
+func (p *pattern) learn(doc []byte, text Place, idle ...Place) bool {
 	p.doc, p.holes = append(p.doc[:0], doc...), p.holes[:0]
 	if !p.cut(text, true) {
 		return false
 	}
 	for _, value := range idle {
-		if value.Exists() && !p.cut(value, false) {
+		if value.Raw != "" && !p.cut(value, false) {
 			return false
 		}
 	}
@@ -41,13 +50,16 @@ func (p *pattern) learn(doc []byte, text gjson.Result, idle ...gjson.Result) boo
 }
 
 // cut makes a hole of a value.
-func (p *pattern) cut(value gjson.Result, isText bool) bool {
-	h := hole{from: value.Index, to: value.Index + len(value.Raw), number: value.Type == gjson.Number, isText: isText}
+func (p *pattern) cut(value Place, isText bool) bool {
+	h := hole{from: value.At, to: value.At + len(value.Raw), isText: isText}
 	if h.from <= 0 || h.to > len(p.doc) || string(p.doc[h.from:h.to]) != value.Raw {
 		return false
 	}
-	if value.Type == gjson.String {
+	switch first := value.Raw[0]; {
+	case first == '"':
 		h.from, h.to = h.from+1, h.to-1
+	default:
+		h.number = first == '-' || isDigit(first)
 	}
 	n, _ := h.length(p.doc[h.from:])
 	if n != h.to-h.from {
@@ -91,17 +103,23 @@ func (p *pattern) match(doc []byte) (text string, ok bool) {
 // length gives how many of the bytes of rest fill the hole, -1 where they cannot, and whether
 // there are escapes among them.
 func (h hole) length(rest []byte) (n int, escaped bool) {
-	if h.number {
-		for n < len(rest) && rest[n] >= '0' && rest[n] <= '9' {
-			n++
-		}
-		if n == 0 || n > 1 && rest[0] == '0' {
-			return -1, false
-		}
-		return n, false
+	if !h.number {
+		return stringLength(rest)
 	}
-	for n < len(rest) {
-		switch b := rest[n]; {
+	for n < len(rest) && isDigit(rest[n]) {
+		n++
+	}
+	if n == 0 || n > 1 && rest[0] == '0' {
+		return -1, false
+	}
+	return n, false
+}
+
+// stringLength gives how many bytes there are before the quote that ends a string, -1 where
+// none does or JSON allows no such string, and whether there are escapes among them.
+func stringLength[T string | []byte](text T) (n int, escaped bool) {
+	for n < len(text) {
+		switch b := text[n]; {
 		case b == '"':
 			return n, escaped
 		case b < ' ':
@@ -110,7 +128,7 @@ func (h hole) length(rest []byte) (n int, escaped bool) {
 			n++
 			continue
 		}
-		size := escapeSize(rest[n:])
+		size := escapeSize(text[n:])
 		if size == 0 {
 			return -1, false
 		}
@@ -120,7 +138,7 @@ func (h hole) length(rest []byte) (n int, escaped bool) {
 }
 
 // escapeSize is the length of the escape that text begins with, 0 if it is none.
-func escapeSize(text []byte) int {
+func escapeSize[T string | []byte](text T) int {
 	if len(text) < 2 {
 		return 0
 	}
@@ -131,8 +149,8 @@ func escapeSize(text []byte) int {
 		if len(text) < 6 {
 			return 0
 		}
-		for _, b := range text[2:6] {
-			if (b < '0' || b > '9') && (b|0x20 < 'a' || b|0x20 > 'f') {
+		for i := 2; i < 6; i++ {
+			if b := text[i]; (b < '0' || b > '9') && (b|0x20 < 'a' || b|0x20 > 'f') {
 				return 0
 			}
 		}

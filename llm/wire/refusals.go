@@ -100,14 +100,11 @@ func (r *Refusals) Without(field Fields, e *llm.Error) error {
 // makes one request.
 func (r *Refusals) Stream(ctx context.Context, req llm.Request, attempt func(context.Context, *llm.Request, func(llm.Delta, error) bool) error) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
-		dropped := false
-		send := func(d llm.Delta, err error) bool {
-			if d.Done != nil {
-				d.Done.KeptDropped = dropped
-			}
-			return yield(d, err)
+		err := attempt(ctx, &req, yield)
+		if err == nil {
+			return
 		}
-		err := attempt(ctx, &req, send)
+		dropped, send := false, yield
 		for range maxRefusals {
 			var field *refusedField
 			var kept *refusedKept
@@ -116,6 +113,12 @@ func (r *Refusals) Stream(ctx context.Context, req llm.Request, attempt func(con
 				r.learn(req.Model, field.field)
 			case errors.As(err, &kept) && !dropped && llm.HasKept(req.Messages):
 				dropped, req.Messages = true, llm.WithoutKept(req.Messages)
+				send = func(d llm.Delta, err error) bool {
+					if d.Done != nil {
+						d.Done.KeptDropped = true
+					}
+					return yield(d, err)
+				}
 			default:
 				r.fail(err, yield)
 				return

@@ -2,77 +2,97 @@ package wire
 
 import (
 	"iter"
-	"strings"
 
 	"github.com/tidwall/gjson"
 )
 
-// Value is a value in a JSON document that is valid ([ValidJSON]), or none. What gjson gives
-// of it, it gives too, but it reads no more than it is asked for, and needs little of the
-// stack: each reader of a stream has one, and a run has several readers. It shares the
-// document's memory.
+// Value is a value in a document that was parsed, or none. What gjson gives of it, it gives too,
+// but each byte of the document was looked at once, however deep the value lies. It shares the
+// document's memory and is valid until the next document is parsed.
 type Value struct {
-	// Raw is the value as it is written, "" where there is none.
-	Raw string
-	// at is where it begins in the document.
-	at int
-}
-
-// ValueOf gives the same value.
-func ValueOf(v gjson.Result) Value { return Value{Raw: v.Raw, at: v.Index} }
-
-// Result gives the same value.
-func (v Value) Result() gjson.Result {
-	r := gjson.Parse(v.Raw)
-	r.Index = v.at
-	return r
+	doc *document
+	n   int32 // its node
 }
 
 // Exists reports whether there is a value.
-func (v Value) Exists() bool { return v.Raw != "" }
+func (v Value) Exists() bool { return v.doc != nil }
+
+// Raw is the value as it is written, "" where there is none.
+func (v Value) Raw() string {
+	if v.doc == nil {
+		return ""
+	}
+	return v.doc.raw(v.n)
+}
+
+// at is where the value begins in the document.
+func (v Value) at() int {
+	if v.doc == nil {
+		return 0
+	}
+	return int(v.doc.nodes[v.n].from)
+}
+
+// Place is where the value stands.
+func (v Value) Place() Place { return Place{Raw: v.Raw(), At: v.at()} }
+
+// Result gives the same value.
+func (v Value) Result() gjson.Result {
+	r := gjson.Parse(v.Raw())
+	r.Index = v.at()
+	return r
+}
 
 // IsObject reports whether it is an object.
-func (v Value) IsObject() bool { return v.begins('{') }
+func (v Value) IsObject() bool { return v.begins() == '{' }
 
 // IsArray reports whether it is an array.
-func (v Value) IsArray() bool { return v.begins('[') }
+func (v Value) IsArray() bool { return v.begins() == '[' }
 
 // IsString reports whether it is a string.
-func (v Value) IsString() bool { return v.begins('"') }
+func (v Value) IsString() bool { return v.begins() == '"' }
 
 // IsNumber reports whether it is a number.
 func (v Value) IsNumber() bool {
-	return v.begins('-') || v.Raw != "" && v.Raw[0] >= '0' && v.Raw[0] <= '9'
+	b := v.begins()
+	return b == '-' || isDigit(b)
 }
 
 // IsNull reports whether it is null, or none.
-func (v Value) IsNull() bool { return v.Raw == "" || v.begins('n') }
+func (v Value) IsNull() bool {
+	b := v.begins()
+	return b == 0 || b == 'n'
+}
 
-func (v Value) begins(with byte) bool { return v.Raw != "" && v.Raw[0] == with }
+// begins gives the first byte, 0 where there is no value.
+func (v Value) begins() byte {
+	if v.doc == nil {
+		return 0
+	}
+	return v.doc.text[v.doc.nodes[v.n].from]
+}
 
 // Text is what a string says, "" of anything else.
 func (v Value) Text() string {
 	if !v.IsString() {
 		return ""
 	}
-	if text := v.Raw[1 : len(v.Raw)-1]; strings.IndexByte(text, '\\') < 0 {
-		return text
-	}
-	return gjson.Parse(v.Raw).Str
+	return v.doc.said(v.n)
 }
 
 // Int is the whole number that a value is, or is read as by gjson.
 func (v Value) Int() int64 {
 	const safe = 15 // digits that are exact in a float, too
-	if v.Raw == "" || len(v.Raw) > safe {
+	raw := v.Raw()
+	if raw == "" || len(raw) > safe {
 		return v.Result().Int()
 	}
 	var n int64
-	for _, b := range []byte(v.Raw) {
-		if b < '0' || b > '9' {
+	for i := range len(raw) {
+		if !isDigit(raw[i]) {
 			return v.Result().Int()
 		}
-		n = n*10 + int64(b-'0')
+		n = n*10 + int64(raw[i]-'0')
 	}
 	return n
 }
@@ -83,13 +103,9 @@ func (v Value) Members() iter.Seq2[string, Value] {
 		if !v.IsObject() {
 			return
 		}
-		for i := v.space(1); i < len(v.Raw) && v.Raw[i] == '"'; i = v.next(i) {
-			from := i
-			i = v.skip(i)
-			key := v.Raw[from:i]
-			from = v.space(v.space(i) + 1) // behind the colon
-			i = v.skip(from)
-			if !yield(Value{Raw: key}.Text(), Value{Raw: v.Raw[from:i], at: v.at + from}) {
+		nodes := v.doc.nodes
+		for key := v.n + 1; key < nodes[v.n].next; key = nodes[key+1].next {
+			if !yield(v.doc.said(key), Value{v.doc, key + 1}) {
 				return
 			}
 		}
@@ -102,80 +118,25 @@ func (v Value) Items() iter.Seq[Value] {
 		if !v.IsArray() {
 			return
 		}
-		for i := v.space(1); i < len(v.Raw) && v.Raw[i] != ']'; i = v.next(i) {
-			from := i
-			i = v.skip(i)
-			if !yield(Value{Raw: v.Raw[from:i], at: v.at + from}) {
+		nodes := v.doc.nodes
+		for item := v.n + 1; item < nodes[v.n].next; item = nodes[item].next {
+			if !yield(Value{v.doc, item}) {
 				return
 			}
 		}
 	}
 }
 
-// next gives where the next key or item begins behind what ends at i, or where the value ends.
-func (v Value) next(i int) int {
-	if i = v.space(i); i < len(v.Raw) && v.Raw[i] == ',' {
-		i = v.space(i + 1)
+// said gives what a string says.
+func (d *document) said(n int32) string {
+	raw := d.raw(n)
+	if d.nodes[n].escaped {
+		return gjson.Parse(raw).Str
 	}
-	return i
+	return raw[1 : len(raw)-1]
 }
 
-// space gives where the white space at i ends.
-func (v Value) space(i int) int {
-	for i < len(v.Raw) && v.Raw[i] <= ' ' {
-		i++
-	}
-	return i
-}
+// raw gives a value as it is written.
+func (d *document) raw(n int32) string { return d.text[d.nodes[n].from:d.nodes[n].to] }
 
-// skip gives where the value that begins at i ends.
-func (v Value) skip(i int) int {
-	for depth := 0; i < len(v.Raw); {
-		switch v.Raw[i] {
-		case '"':
-			i = v.skipString(i)
-		case '{', '[':
-			depth++
-			i++
-			continue
-		case '}', ']':
-			depth--
-			i++
-		case ',', ':', ' ', '\t', '\n', '\r':
-			i++
-			continue
-		default:
-			i = v.skipWord(i)
-		}
-		if depth == 0 {
-			return i
-		}
-	}
-	return i
-}
-
-// skipString gives where the string that begins at i ends.
-func (v Value) skipString(i int) int {
-	for i++; ; {
-		n := strings.IndexByte(v.Raw[i:], '"')
-		if n < 0 {
-			return len(v.Raw)
-		}
-		i += n + 1
-		escapes := i - 1
-		for v.Raw[escapes-1] == '\\' {
-			escapes--
-		}
-		if (i-1-escapes)%2 == 0 {
-			return i
-		}
-	}
-}
-
-// skipWord gives where a number, true, false or null that begins at i ends.
-func (v Value) skipWord(i int) int {
-	for i < len(v.Raw) && v.Raw[i] > ' ' && v.Raw[i] != ',' && v.Raw[i] != '}' && v.Raw[i] != ']' {
-		i++
-	}
-	return i
-}
+func isDigit(b byte) bool { return b >= '0' && b <= '9' }
