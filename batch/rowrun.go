@@ -14,24 +14,28 @@ import (
 	"github.com/convene-run/convene/runner"
 )
 
-// run runs one row. Without an output and an error the run was left to be resumed.
-func (b *Batch) run(ctx context.Context, row *Row) (*Output, error) {
+// open starts a row. Where its run is under way then, conclude gives what it comes to. Without
+// a run, an output and an error the row was left to be resumed.
+func (b *Batch) open(ctx context.Context, row *Row) (*runner.Run, *Output, error) {
 	run, over, err := b.begin(ctx, row)
-	if errors.Is(err, runner.ErrShutDown) {
+	switch {
+	case errors.Is(err, runner.ErrShutDown):
 		b.drain(StopReason{Kind: StopInterrupted, Message: err.Error()})
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	if over != nil {
+		return nil, nil, nil
+	case err != nil:
+		return nil, nil, err
+	case over != nil:
 		out := outputOf(row, *over)
-		return &out, nil
+		return nil, &out, nil
+	case run != nil:
+		b.enter(row, run)
 	}
-	if run == nil {
-		return nil, nil
-	}
-	b.enter(row, run)
+	return run, nil, nil
+}
+
+// conclude gives the output of a row once its run has come to rest. Without one and an error
+// the row was left to be resumed.
+func (b *Batch) conclude(row *Row, run *runner.Run) (*Output, error) {
 	defer b.leave(row)
 	result, err := run.Wait()
 	if err == nil && result.Code != "" {

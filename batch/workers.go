@@ -8,6 +8,8 @@ import (
 	"runtime/debug"
 	"sync"
 	"time"
+
+	"github.com/convene-run/convene/runner"
 )
 
 // workers work on the rows of a batch, each on one at a time.
@@ -63,26 +65,44 @@ func (w *workers) start(ctx context.Context, row *Row) bool {
 	if !w.takeSlot() {
 		return false
 	}
-	w.working.Go(func() { w.workThread(ctx, row) })
+	w.working.Add(1)
+	go w.workThread(ctx, row)
 	return true
 }
 
 // workThread brings the row, and then those that wait for its thread, to their ends. The
-// caller has taken a slot for the first.
+// caller has taken a slot for the first, and counted the thread among those worked on.
+// While the run of a row is under way nobody stands by: what is behind it follows on the
+// run's own goroutine.
 func (w *workers) workThread(ctx context.Context, row *Row) {
-	for {
-		next := w.threads.next(row.Thread, w.work(ctx, row))
-		if next == nil {
-			w.giveSlot(row)
+	for row != nil {
+		run, out, err := w.open(ctx, row)
+		if run != nil {
+			run.Then(func() {
+				out, err := w.conclude(row, run)
+				w.workThread(ctx, w.follow(row, w.ended(row, out, err)))
+			})
 			return
 		}
-		lent := w.rowEnded(row)
-		row = next
-		if lent && !w.takeSlot() || !lent && !w.keepSlot() {
-			w.threads.next(row.Thread, false)
-			return
-		}
+		row = w.follow(row, w.ended(row, out, err))
 	}
+	w.working.Done()
+}
+
+// follow gives the row that waits for the thread of one that was worked on, with a slot, nil
+// where there is none or it is not to be started.
+func (w *workers) follow(row *Row, ended bool) *Row {
+	next := w.threads.next(row.Thread, ended)
+	if next == nil {
+		w.giveSlot(row)
+		return nil
+	}
+	lent := w.rowEnded(row)
+	if lent && !w.takeSlot() || !lent && !w.keepSlot() {
+		w.threads.next(next.Thread, false)
+		return nil
+	}
+	return next
 }
 
 // takeSlot waits for a slot. It reports false once no more rows are to be started.
@@ -144,10 +164,8 @@ func (w *workers) giveSlot(row *Row) {
 	}
 }
 
-// work brings one row to its end, or leaves it to be resumed: ended is then false. A
-// panic is the row's.
-func (w *workers) work(ctx context.Context, row *Row) (ended bool) {
-	out, err := w.guarded(ctx, row)
+// ended hands on what a row came to; it reports false where the row was left to be resumed.
+func (w *workers) ended(row *Row, out *Output, err error) bool {
 	var bad *RowError
 	switch {
 	case errors.As(err, &bad):
@@ -175,13 +193,21 @@ func (w *workers) hand(out Output) {
 	w.outputs <- out
 }
 
-func (w *workers) guarded(ctx context.Context, row *Row) (out *Output, err error) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			err = row.bad(KindInternal, fmt.Sprintf("panic: %v\n%s", cause, debug.Stack()))
-		}
-	}()
-	return w.batch.run(ctx, row)
+func (w *workers) open(ctx context.Context, row *Row) (run *runner.Run, out *Output, err error) {
+	defer caught(row, &err)
+	return w.batch.open(ctx, row)
+}
+
+func (w *workers) conclude(row *Row, run *runner.Run) (out *Output, err error) {
+	defer caught(row, &err)
+	return w.batch.conclude(row, run)
+}
+
+// caught makes a panic the row's. It is to be deferred.
+func caught(row *Row, err *error) {
+	if cause := recover(); cause != nil {
+		*err = row.bad(KindInternal, fmt.Sprintf("panic: %v\n%s", cause, debug.Stack()))
+	}
 }
 
 // tell keeps the journal until the rows have ended. What it cannot write breaks the

@@ -65,7 +65,9 @@ type Run struct {
 	// more is set behind a run whose thread may have more to do.
 	more bool
 
-	done   chan struct{}
+	done chan struct{}
+	// behind is what follows the run, nil for nothing yet, &over once it is too late for that.
+	behind atomic.Pointer[func()]
 	result Result
 	err    error
 }
@@ -179,6 +181,23 @@ func (r *Run) Wait() (Result, error) {
 	<-r.done
 	return r.result, r.err
 }
+
+// Then calls f, once, when the run is no longer driven here, so that nobody need wait for
+// it on a goroutine of his own. It may be called once in the life of a run.
+func (r *Run) Then(f func()) {
+	if !r.behind.CompareAndSwap(nil, &f) {
+		go f()
+	}
+}
+
+func (r *Run) followUp() {
+	if f := r.behind.Swap(&over); f != nil {
+		(*f)()
+	}
+}
+
+// over stands for what follows a run behind which all is done.
+var over = func() {}
 
 // Suspend lets the model calls under way end, and then parks the run, to be
 // resumed. Calls that wait to go out do not. It does not wait.
@@ -322,6 +341,7 @@ func (r *Run) drive(ctx context.Context) {
 	r.runner.registry.drives(r, true)
 	detach := context.AfterFunc(ctx, r.Halt)
 	go func() {
+		defer r.followUp()
 		defer r.goOn(ctx)
 		defer close(r.done)
 		defer detach()
