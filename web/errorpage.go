@@ -24,6 +24,7 @@ var plainPage = template.Must(template.New("plain").Parse(`<!doctype html>
 <h1>{{.Title}}</h1>
 <p>{{.Text}}</p>
 {{if .SignIn}}<form method="post" action="/login">
+<input type="hidden" name="next" value="{{.Back}}">
 <p><label>Token <input type="password" name="token" required autofocus autocomplete="current-password"></label> <button>Sign in</button></p>
 </form>
 <p>Whoever runs this server gives you a token, with <code>convene token add</code>.{{range .Issuers}} An access token of {{.}} works as well.{{end}}</p>
@@ -54,5 +55,5 @@ func (s *Server) errorPage(w http.ResponseWriter, r *http.Request, status int, d
 	header.Set("Referrer-Policy", "same-origin") // without one a browser sends the form with Origin: null, which is refused
 	header.Set("Content-Security-Policy", fmt.Sprintf("default-src 'none'; style-src 'sha256-%s'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'", digest([]byte(plainStyle))))
 	w.WriteHeader(status)
-	_ = plainPage.Execute(w, map[string]any{"Title": title, "Text": detail, "SignIn": signIn, "Issuers": s.config.Issuers, "Style": template.CSS(plainStyle)}) // a caller who is gone needs no answer
+	_ = plainPage.Execute(w, map[string]any{"Title": title, "Text": detail, "SignIn": signIn, "Back": backTo(r), "Issuers": s.config.Issuers, "Style": template.CSS(plainStyle)}) // a caller who is gone needs no answer
 }

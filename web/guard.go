@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"html"
 	"net"
 	"net/http"
 	"net/netip"
@@ -279,10 +280,11 @@ func (g *guard) loginByToken(ctx context.Context, token string) (secret string, 
 	return g.open(session{token}), who, nil
 }
 
-// serveLogin answers GET /login?code=…, or the form with the token, with a cookie.
+// serveLogin answers GET /login?code=…, or the form with the token, with a cookie. It leads back
+// to where the browser was.
 func (s *Server) serveLogin(w http.ResponseWriter, r *http.Request) {
 	if s.guard.keeper == nil {
-		http.Redirect(w, r, "/", http.StatusSeeOther)
+		http.Redirect(w, r, backTo(r), http.StatusSeeOther)
 		return
 	}
 	var secret, token string
@@ -304,7 +306,8 @@ func (s *Server) serveLogin(w http.ResponseWriter, r *http.Request) {
 	http.SetCookie(w, sessionCookie(r, secret, 0))
 	// A redirect would not carry a strict cookie when the link was clicked elsewhere.
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = w.Write([]byte(`<!doctype html><meta http-equiv="refresh" content="0;url=/"><title>convene</title><a href="/">Open the dashboard</a>`))
+	back := html.EscapeString(backTo(r))
+	_, _ = w.Write([]byte(`<!doctype html><meta http-equiv="refresh" content="0;url=` + back + `"><title>convene</title><a href="` + back + `">Open the dashboard</a>`))
 }
 
 // LoginURL gives a link for a browser: where a token is needed one that works once,

@@ -35,7 +35,7 @@ func TestSignedIn(t *testing.T) {
 	server := serve(t, web.Config{Log: log, Keeper: tokens, Issuers: []string{"https://login.example.org/"}})
 
 	b := browse(t)
-	b.open(server.url("/"))
+	b.open(server.url("/?q=Ask"))
 	b.wait(`document.querySelector('input[name=token]')`)
 	require.Contains(t, b.text("main"), "An access token of https://login.example.org/ works as well.")
 	b.shot("sign-in")
@@ -48,6 +48,7 @@ func TestSignedIn(t *testing.T) {
 	b.press(token)
 	b.clickText("button", "Sign in")
 	b.wait(`document.querySelector('.who summary')?.innerText.endsWith('ann@example.com')`)
+	require.Equal(t, "/?q=Ask", js[string](b, `location.pathname + location.search`), "it leads back to where she was")
 	b.click(".who summary")
 	require.Contains(t, b.text(".who > div"), "in the tenant local")
 	require.Contains(t, b.text(".who > div"), "user: works in threads of one's own")

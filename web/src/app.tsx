@@ -11,6 +11,7 @@ import { loadRuns, runsThere, RunsPage } from "./runspage";
 import { cycleTheme, theme } from "./theme";
 import { loadThreads, ThreadsPage, threadsThere } from "./threadspage";
 import { tick } from "./clock";
+import { write } from "./place";
 import { asked, askServer } from "./serverinfo";
 import { Who } from "./who";
 import type { ThreadView } from "./threadview";
@@ -161,7 +162,7 @@ function Header() {
       )}
       <span class="fill" />
       {!signedOut.value && <Who />}
-      {signedOut.value && <a href="/login">Signed out: sign in again</a>}
+      {signedOut.value && <a href={"/login?next=" + encodeURIComponent(write(address.value))}>Signed out: sign in again</a>}
       <button type="button" class="plain" onClick={() => (helpOpen.value = true)} title="Keys" aria-keyshortcuts="?"><kbd>?</kbd> <span class="word">keys</span></button>
       <button type="button" class="plain theme" onClick={cycleTheme} aria-label={"Colours: " + theme.value}>{themes[theme.value]} <span class="word">{theme.value}</span></button>
     </header>
