@@ -118,22 +118,7 @@ func anyClaims(c *conn, token string) (bool, error) {
 	return n > 0, err
 }
 
-// create adds the row of a new thread.
-func (tx *transaction) create(key events.ThreadKey) (*threadState, error) {
-	name := events.FirstChecksum(key)
-	no, err := tx.conn.insert(`INSERT INTO threads (tenant, thread, epoch, owner, owner_file, claimed_ns, last_sum, name_sum)
-		VALUES (?1, ?2, 0, '', '', 0, ?3, ?3)`, string(key.Tenant), string(key.Thread), name[:])
-	if err != nil {
-		return nil, err
-	}
-	tx.changed = true
-	state := &threadState{key: key, no: no, last: chain{sum: name}, generation: tx.generation}
-	tx.threads[key] = state
-	tx.loaded = append(tx.loaded, state)
-	return state, nil
-}
-
-// threadFor gives the state of a thread that is to be claimed, which it adds where there is
+// threadFor gives the state of a thread that is to be claimed, which adds it where there is
 // none.
 func (tx *transaction) threadFor(key events.ThreadKey) (state *threadState, refusal, failure error) {
 	if err := tx.owners.restore(); err != nil {
@@ -141,7 +126,7 @@ func (tx *transaction) threadFor(key events.ThreadKey) (state *threadState, refu
 	}
 	state, err := tx.thread(key)
 	if err == nil && state == nil {
-		state, err = tx.create(key)
+		state = &threadState{key: key, last: chain{sum: events.FirstChecksum(key)}, generation: tx.generation}
 	}
 	return state, nil, err
 }
@@ -169,10 +154,17 @@ func (tx *transaction) heldByOther(state *threadState, owner events.Owner) (bool
 }
 
 // claim gives the thread to owner under the next epoch.
-func (tx *transaction) claim(state *threadState, owner events.Owner) error {
+func (tx *transaction) claim(state *threadState, owner events.Owner) (err error) {
 	state.epoch++
 	state.owner, state.ownerFile, state.claimed = owner, tx.owners.token, time.Now().Round(0).UTC()
 	tx.changed = true
+	if state.no == 0 {
+		state.no, err = tx.conn.insert(`INSERT INTO threads (tenant, thread, epoch, owner, owner_file, claimed_ns, last_sum, name_sum)
+			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7)`, string(state.key.Tenant), string(state.key.Thread), int64(state.epoch),
+			string(owner), state.ownerFile, state.claimed.UnixNano(), state.last.sum[:])
+		tx.threads[state.key] = state
+		return err
+	}
 	return tx.conn.exec(`UPDATE threads SET epoch = ?, owner = ?, owner_file = ?, claimed_ns = ?, last_seq = ?, last_sum = ?
 		WHERE thread_no = ?`, int64(state.epoch), string(owner), state.ownerFile, state.claimed.UnixNano(),
 		int64(state.last.seq), state.last.sum[:], state.no)

@@ -73,8 +73,9 @@ type committer struct {
 	generation int64
 	// parts caches the numbers of parts, as long.
 	parts map[[sha256.Size]byte]int64
-	// dataVersion is the file's, as of the last look: it changes when others commit.
-	dataVersion int64
+	// version is that of the file's pages (see [conn.version]) as of the last look, or of this
+	// process's last commit.
+	version uint32
 	// pos is the place of the last event as of that look, or of this process's last commit.
 	pos int64
 }
@@ -232,7 +233,7 @@ func (c *committer) commit(group []*request) (again bool) {
 	if len(writing) > 0 {
 		contended, err = c.transact(writing)
 	} else {
-		err = c.noticeOthers()
+		err = c.look()
 	}
 	patient := c.pause(group, err)
 	for i, req := range group {
@@ -296,6 +297,9 @@ func (c *committer) transact(group []*request) (contended bool, err error) {
 		clear(c.parts)
 		return contended, storeError("commit to", c.path, err)
 	}
+	if tx.changed {
+		c.version = c.conn.version()
+	}
 	tx.forget()
 	c.pos = max(c.pos, tx.pos)
 	c.hub.wake(tx.grown)
@@ -325,19 +329,28 @@ func (c *committer) begin() (contended bool, err error) {
 	}
 }
 
-// noticeOthers makes the cache stale and wakes who waits for what another connection
-// has committed since the last look.
-func (c *committer) noticeOthers() error {
-	version, err := c.conn.number("PRAGMA data_version")
-	if err != nil || version == c.dataVersion {
+// look notices what others have committed, outside of a transaction.
+func (c *committer) look() error {
+	// Whatever reads has SQLite look at the file.
+	if _, err := c.conn.number("PRAGMA data_version"); err != nil {
 		return err
+	}
+	return c.noticeOthers()
+}
+
+// noticeOthers makes the cache stale and wakes who waits for what another connection
+// had committed when SQLite last looked at the file.
+func (c *committer) noticeOthers() error {
+	version := c.conn.version()
+	if version == c.version {
+		return nil
 	}
 	c.generation++
 	clear(c.parts)
 	if err := c.wakeForOthers(); err != nil {
 		return err // looked for again
 	}
-	c.dataVersion = version
+	c.version = version
 	return nil
 }
 

@@ -61,6 +61,14 @@ func dsn(path string, options ...string) string {
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: strings.Join(options, "&")}).String()
 }
 
+// version is that of the pages which the connection knows: it changes with its own commits,
+// and when it begins a transaction after others have committed. It is what PRAGMA data_version
+// tells, but for the own commits, at a tenth of the price.
+func (c *conn) version() uint32 {
+	version, _ := c.raw.(sqlite3.FileControl).FileControlDataVersion("main") // it has no way to fail
+	return version
+}
+
 func (c *conn) close() error {
 	var errs []error
 	for _, stmt := range c.stmts {

@@ -63,6 +63,12 @@ func (l *Log) plan(sql string, args []any) (plan string) {
 // Behind is the end of the range of ids that begin with prefix.
 func Behind(prefix string) string { return behind(prefix) }
 
+// Looks counts how often others were found to have committed.
+func (l *Log) Looks() (n int64) {
+	l.onWriter(func(*conn) { n = l.committer.generation })
+	return n
+}
+
 // IsWAL is 1 where the file has a write-ahead log.
 func (l *Log) IsWAL() (is int64) {
 	l.onWriter(func(c *conn) { is, _ = c.number("SELECT journal_mode = 'wal' FROM pragma_journal_mode") })

@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,6 +17,26 @@ import (
 // Proves R12, R66, R73 for the SQLite log.
 func TestLog(t *testing.T) {
 	eventstest.Run(t, func(t *testing.T) events.Log { return open(t, filepath.Join(t.TempDir(), "convene.db")) })
+}
+
+// A log knows the threads that it appends to until somebody else commits: its own commits
+// are none of another's.
+func TestOwnCommitsAreKnown(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "convene.db")
+	log, other := open(t, path), open(t, path)
+	defer func() { require.NoError(t, errors.Join(log.Close(), other.Close())) }()
+	epoch, err := log.AppendFirst(t.Context(), key("t"), "o", []events.Envelope{{Run: "r", Data: events.WorkflowStarted{}}})
+	require.NoError(t, err)
+	before := log.Looks()
+	for seq := range events.Seq(3) {
+		require.NoError(t, log.Append(t.Context(), key("t"), epoch, seq+1, []events.Envelope{{Run: "r", Data: events.Warning{}}}))
+	}
+	require.Equal(t, before, log.Looks())
+
+	_, err = other.Claim(t.Context(), key("t"), "another", true)
+	require.NoError(t, err)
+	require.Greater(t, log.Looks(), before)
+	require.ErrorIs(t, log.Append(t.Context(), key("t"), epoch, 4, []events.Envelope{{Run: "r", Data: events.Warning{}}}), events.ErrFenced)
 }
 
 func open(t testing.TB, path string) *sqlite.Log {

@@ -45,8 +45,8 @@ func intact(row []driver.Value) bool {
 // runColumns are what the checksum of a run's row is made of, and that.
 const runColumns = "thread_no, tenant, run_id, batch, status, search, summary, sum"
 
-// runRow gives the row of a run in the order of runColumns.
-func runRow(thread int64, s *events.RunSummary) ([]any, error) {
+// runRow gives the row of a run in the order of runColumns. search is its text for searches.
+func runRow(thread int64, s *events.RunSummary, search string) ([]any, error) {
 	body, err := json.Marshal(s)
 	if err != nil {
 		return nil, fmt.Errorf("summarize run=%s: %w", s.Run, err)
@@ -55,7 +55,7 @@ func runRow(thread int64, s *events.RunSummary) ([]any, error) {
 	if s.Batch != nil {
 		batch = string(s.Batch.Batch)
 	}
-	row := []any{thread, string(s.Tenant), string(s.Run), batch, string(s.Status), searchText(s.Searched()), body}
+	row := []any{thread, string(s.Tenant), string(s.Run), batch, string(s.Status), search, body}
 	return append(row, rowSum(asValues(row)...)), nil
 }
 
@@ -170,7 +170,7 @@ func reproject(c *conn, thread int64) error {
 		return err
 	}
 	for _, run := range p.runs {
-		row, err := runRow(thread, run)
+		row, err := runRow(thread, run, searchText(run.Searched()))
 		if err != nil {
 			return err
 		}

@@ -20,11 +20,12 @@ type runState struct {
 	thread  int64
 	no      int64 // 0: not stored yet
 	summary events.RunSummary
-	// storedStatus and storedSeq are those of the row.
+	// search, storedStatus and storedSeq are those of the row.
+	search       string
 	storedStatus events.Status
 	storedSeq    events.Seq
-	// changed is set once the run is on the transaction's list, searched while the row's
-	// search text is older than the summary.
+	// changed is set once the run is on the transaction's list, searched while search is older
+	// than the summary.
 	changed, searched bool
 }
 
@@ -38,11 +39,12 @@ func (r *runState) due() bool {
 // where there is none. What a damaged row said is folded from the events.
 func loadRun(c *conn, key events.ThreadKey, thread int64, id events.RunID) (*runState, error) {
 	run := &runState{thread: thread}
-	damaged := false
+	damaged, search := false, ""
 	err := c.query(`SELECT `+runColumns+`, run_no FROM runs WHERE thread_no = ? AND run_id = ?`,
 		[]any{thread, string(id)}, func(row []driver.Value) (more bool, err error) {
 			run.no = row[len(row)-1].(int64)
 			run.summary, err = readRun(row[:len(row)-1])
+			search, _ = row[5].(string)
 			if damaged = errors.Is(err, errProjection); damaged {
 				err = nil
 			}
@@ -56,6 +58,7 @@ func loadRun(c *conn, key events.ThreadKey, thread int64, id events.RunID) (*run
 		return run, foldRun(c, key, id, &run.summary)
 	}
 	run.storedStatus, run.storedSeq = run.summary.Status, run.summary.LastSeq
+	run.search = search
 	return run, catchUp(c, key, &run.summary)
 }
 
@@ -151,10 +154,14 @@ func (tx *transaction) runOf(state *threadState, env events.Envelope) (*runState
 	return run, nil
 }
 
-// store writes the summary of a run.
+// store writes the summary of a run. The status is written where it has changed: an index has
+// it, which SQLite writes whenever a statement names one of its columns.
 func (tx *transaction) store(run *runState) error {
 	s := &run.summary
-	row, err := runRow(run.thread, s)
+	if run.no == 0 || run.searched {
+		run.search = searchText(s.Searched())
+	}
+	row, err := runRow(run.thread, s, run.search)
 	if err != nil {
 		return err
 	}
@@ -162,10 +169,10 @@ func (tx *transaction) store(run *runState) error {
 	switch {
 	case run.no == 0:
 		run.no, err = tx.conn.insert("INSERT INTO runs ("+runColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row...)
-	case run.searched:
+	case run.searched || s.Status != run.storedStatus:
 		err = tx.conn.exec(`UPDATE runs SET status = ?, search = ?, summary = ?, sum = ? WHERE run_no = ?`, status, search, body, sum, run.no)
 	default:
-		err = tx.conn.exec(`UPDATE runs SET status = ?, summary = ?, sum = ? WHERE run_no = ?`, status, body, sum, run.no)
+		err = tx.conn.exec(`UPDATE runs SET summary = ?, sum = ? WHERE run_no = ?`, body, sum, run.no)
 	}
 	run.searched, run.storedStatus, run.storedSeq = false, s.Status, s.LastSeq
 	return err
