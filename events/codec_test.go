@@ -3,13 +3,16 @@ package events_test
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/convene-run/convene/events"
 )
@@ -92,6 +95,65 @@ func FuzzDecode(f *testing.F) {
 		require.NoError(t, err)
 		require.Equal(t, string(first), string(second))
 	})
+}
+
+// What is written by hand of payloads is what encoding/json writes, whatever fields are set.
+func TestFrequentIsThatOfJSON(t *testing.T) {
+	for _, kind := range []events.Event{events.ToolCallDone{}, events.ModelCalled{}, events.DocumentUpdated{}} {
+		rapid.Check(t, func(t *rapid.T) {
+			data := reflect.New(reflect.TypeOf(kind)).Elem()
+			drawFields(t, data)
+			var want bytes.Buffer
+			enc := json.NewEncoder(&want)
+			enc.SetEscapeHTML(false)
+			require.NoError(t, enc.Encode(data.Interface()))
+			got, err := events.Encode(events.Envelope{Data: data.Interface().(events.Event)})
+			require.NoError(t, err)
+			_, got, _ = bytes.Cut(got, []byte(`,"data":`))
+			require.Equal(t, want.String(), string(got[:len(got)-1])+"\n")
+		})
+	}
+	notANumber := math.NaN()
+	_, err := events.Encode(events.Envelope{Data: events.ModelCalled{CostUSD: &notANumber}})
+	require.Error(t, err)
+}
+
+// drawFields gives some of the fields of a value, those seldom that few events have.
+func drawFields(t *rapid.T, v reflect.Value) {
+	seldom := func() bool { return rapid.IntRange(0, 3).Draw(t, "seldom") == 3 }
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Field(i).CanSet() {
+				drawFields(t, v.Field(i))
+			}
+		}
+	case reflect.Pointer:
+		if seldom() {
+			v.Set(reflect.New(v.Type().Elem()))
+			drawFields(t, v.Elem())
+		}
+	case reflect.Slice:
+		if !seldom() {
+			return
+		}
+		if v.Type().Elem().Kind() == reflect.Uint8 { // bytes, or JSON
+			v.SetBytes([]byte(`{"a": 1}`))
+			return
+		}
+		v.Set(reflect.MakeSlice(v.Type(), rapid.IntRange(0, 2).Draw(t, "length"), 2))
+		for i := range v.Len() {
+			drawFields(t, v.Index(i))
+		}
+	case reflect.Bool:
+		v.SetBool(seldom())
+	case reflect.String:
+		v.SetString(rapid.OneOf(rapid.String(), rapid.StringMatching(`[ -~\n\r\t"\\é漢\x{2028}]{0,20}`), rapid.SampledFrom([]string{"", "\xff", "\x00", "\x7f"})).Draw(t, "text"))
+	case reflect.Float64:
+		v.SetFloat(rapid.Float64().Draw(t, "number"))
+	default:
+		v.SetInt(int64(rapid.IntRange(-1, 1000).Draw(t, "number")))
+	}
 }
 
 // What is written by hand is what encoding/json writes.

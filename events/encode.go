@@ -92,19 +92,11 @@ func (enc *encoder) value(v any) ([]byte, error) {
 	return bytes.TrimSuffix(enc.buf.Bytes(), []byte{'\n'}), nil
 }
 
-// text appends a string. Nearly all that stand in envelopes need no escapes.
-func (enc *encoder) text(dst []byte, text string) []byte {
-	for i := range len(text) {
-		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
-			quoted, _ := enc.value(text) // no string fails
-			return append(dst, quoted...)
-		}
-	}
-	return append(append(append(dst, '"'), text...), '"')
-}
-
 // data appends a payload.
 func (enc *encoder) data(dst []byte, data Event) ([]byte, error) {
+	if written, ok := enc.frequent(dst, data); ok {
+		return written, nil
+	}
 	started, ok := data.(WorkflowStarted)
 	if ok && len(started.Config) >= minCompacted {
 		if config, err := compacted(started.Config); err == nil {

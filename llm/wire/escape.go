@@ -1,10 +1,9 @@
 package wire
 
 import (
-	"encoding/binary"
-	"math/bits"
 	"unicode/utf8"
-	"unsafe"
+
+	"github.com/convene-run/convene/internal/chars"
 )
 
 const hexDigits = "0123456789abcdef"
@@ -17,7 +16,7 @@ const hexDigits = "0123456789abcdef"
 func AppendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	from := 0
-	for i := plain(s); i < len(s); i += plain(s[i:]) {
+	for i := chars.Unescaped(s); i < len(s); i += chars.Unescaped(s[i:]) {
 		b := s[i]
 		if b >= utf8.RuneSelf {
 			r, n := utf8.DecodeRuneInString(s[i:])
@@ -45,33 +44,6 @@ func AppendString(dst []byte, s string) []byte {
 		from = i
 	}
 	return append(append(dst, s[from:]...), '"')
-}
-
-// plain gives the length of the stretch of ASCII at the beginning of s in which JSON
-// escapes nothing.
-func plain(s string) int {
-	const (
-		ones  = 0x0101010101010101
-		highs = 0x80 * ones
-	)
-	data := unsafe.Slice(unsafe.StringData(s), len(s))
-	i := 0
-	for ; len(data)-i >= 8; i += 8 {
-		word := binary.LittleEndian.Uint64(data[i:])
-		quotes, slashes := word^('"'*ones), word^('\\'*ones)
-		// The lowest byte that is marked is one of these; above it marks may be wrong,
-		// where a subtraction borrows.
-		marks := (word | (word-0x20*ones)&^word | (quotes-ones)&^quotes | (slashes-ones)&^slashes) & highs
-		if marks != 0 {
-			return i + bits.TrailingZeros64(marks)/8
-		}
-	}
-	for ; i < len(data); i++ {
-		if b := data[i]; b < 0x20 || b >= utf8.RuneSelf || b == '"' || b == '\\' {
-			break
-		}
-	}
-	return i
 }
 
 // AppendStrings appends a JSON array of strings.
