@@ -128,9 +128,6 @@ func attachable(info fs.FileInfo) error {
 // attach reads the files of a row: the job has them, and its request what a model can read of
 // them.
 func (b *Batch) attach(ctx context.Context, row *Row, job *runner.Job) error {
-	if len(row.Files) == 0 {
-		return nil
-	}
 	select {
 	case b.extracting <- struct{}{}:
 		defer func() { <-b.extracting }()

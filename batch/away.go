@@ -32,6 +32,8 @@ type away struct {
 	reason string
 	// held counts rows that were put aside, skipped those that were left.
 	held, skipped int
+	// troubles tell what keeps the rows of a team from being worked on, by its name.
+	troubles map[string]func() *llm.Trouble
 }
 
 // held are rows that were put aside, in order.
@@ -153,14 +155,25 @@ func (b *Batch) trouble(row *Row) (t *llm.Trouble) {
 			t = nil // working on the row will meet it again, and it is the row's
 		}
 	}()
-	if row.trouble == nil {
+	b.mu.Lock()
+	of := b.away.troubles[row.Team]
+	b.mu.Unlock()
+	if of == nil {
 		job, err := b.job(row)
 		if err != nil {
 			return nil // it becomes an output
 		}
-		row.trouble = b.config.Runner.Trouble(job)
+		if of = b.config.Runner.Trouble(job); of == nil {
+			return nil // as above
+		}
+		b.onAway(func(a *away) {
+			if a.troubles == nil || len(a.troubles) == maxTeams {
+				a.troubles = map[string]func() *llm.Trouble{}
+			}
+			a.troubles[row.Team] = of
+		})
 	}
-	return row.trouble()
+	return of()
 }
 
 // parked notes that a row was parked for want of an endpoint.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -21,7 +22,10 @@ import (
 	"github.com/convene-run/convene/batch/internal/files"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/internal/race"
+	"github.com/convene-run/convene/internal/sim"
 	"github.com/convene-run/convene/llm"
+	"github.com/convene-run/convene/runner"
+	"github.com/convene-run/convene/team"
 )
 
 // ran runs the text as a file of that name and gives report and outputs.
@@ -72,6 +76,39 @@ func TestBadRowsAreRowsOfTheirOwn(t *testing.T) {
 			_, _, err = ran(t, "in.jsonl", `{"request":"one"}`+"\n\n"+test.row, batch.Files{Strict: true})
 			require.ErrorContains(t, err, "nothing was started")
 		})
+	}
+}
+
+// missing finds every model but one.
+type missing struct {
+	runner.Models
+	name string
+}
+
+func (m missing) Resolve(specs ...string) (llm.Route, error) {
+	if slices.Contains(specs, m.name) {
+		return nil, fmt.Errorf("there is no model %s", m.name)
+	}
+	return m.Models.Resolve(specs...)
+}
+
+// A row whose team cannot be started, as its model is not found, is that row's error too.
+func TestARowWhoseTeamCannotBeStarted(t *testing.T) {
+	c := config(t, events.NewMemory())
+	var err error
+	c.Runner, err = newRunnerOf(c.Runner.Log(), missing{oneClient{client: sim.New(sim.Options{})}, "gone"})
+	require.NoError(t, err)
+	gone := *c.Team
+	gone.Name, gone.Facilitator.Model = "gone", "gone"
+	c.Teams = func(string) (*team.Team, error) { return &gone, nil }
+	files := batch.Files{Output: filepath.Join(t.TempDir(), "out.jsonl"), Input: write(t, "in.jsonl",
+		`{"request":"one"}`, `{"request":"two","team":"gone"}`, `{"request":"three","team":"gone"}`, `{"request":"four"}`)}
+	report, err := run(t, files, c)
+	require.NoError(t, err)
+	require.Equal(t, []int{2, 2}, []int{report.Completed, report.Failed})
+	for _, out := range outputs(t, files.Output)[1:3] {
+		require.Equal(t, batch.KindConfiguration, out.Error.Kind)
+		require.Contains(t, out.Error.Message, "there is no model gone")
 	}
 }
 

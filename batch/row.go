@@ -12,7 +12,6 @@ import (
 
 	"github.com/convene-run/convene/batch/internal/files"
 	"github.com/convene-run/convene/events"
-	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/runner"
 )
 
@@ -60,8 +59,6 @@ type Row struct {
 	position int
 	// lent is set once another row has this one's slot; the batch's mu guards it.
 	lent bool
-	// trouble tells what keeps the row from being worked on; nil before somebody asked.
-	trouble func() *llm.Trouble
 }
 
 // rowOf gives the row of a file.

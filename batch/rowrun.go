@@ -71,18 +71,21 @@ func (b *Batch) begin(ctx context.Context, row *Row) (run *runner.Run, over *run
 	if err != nil {
 		return nil, nil, err
 	}
-	if _, err := b.config.Runner.Check(job); err != nil {
-		return nil, nil, row.refused(err)
-	}
-	if err := b.attach(ctx, row, &job); err != nil {
-		return nil, nil, ifNotEnded(ctx, err)
+	if len(row.Files) > 0 { // they are read for a row that can be started
+		if _, err := b.config.Runner.Check(job); err != nil {
+			return nil, nil, row.refused(err)
+		}
+		if err := b.attach(ctx, row, &job); err != nil {
+			return nil, nil, ifNotEnded(ctx, err)
+		}
 	}
 	run, err = b.start(ctx, job)
+	var refused *runner.RefusedError
 	var input *runner.InputError
 	switch {
 	case errors.Is(err, events.ErrHeld), errors.Is(err, events.ErrLocked), errors.Is(err, runner.ErrQuota):
 		return nil, nil, nil // the batch was stopped while the row waited
-	case errors.As(err, &input):
+	case errors.As(err, &refused), errors.As(err, &input):
 		return nil, nil, row.refused(err)
 	case err != nil && ctx.Err() != nil:
 		return nil, nil, nil //nolint:nilerr // the end of ctx leaves the row as it is

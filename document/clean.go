@@ -2,7 +2,6 @@ package document
 
 import (
 	"fmt"
-	"iter"
 	"strings"
 
 	"github.com/convene-run/convene/events"
@@ -43,13 +42,11 @@ func (d *Document) RenderAttributed() string {
 	return text
 }
 
-// CleanBytes is the length of [Document.RenderClean].
-func (d *Document) CleanBytes() (n int) {
-	for lead, entry := range d.headed() {
-		n += len(lead) + len(entry.Content) + len("\n")
-	}
-	return n
-}
+// headingBytes is about what stands above a slot in the clean document.
+const headingBytes = 32
+
+// CleanBytes is about the length of [Document.RenderClean].
+func (d *Document) CleanBytes() int { return d.liveBytes + len(d.order)*headingBytes }
 
 // render writes the headings and texts; before gives what stands above an entry, content
 // what stands there in place of its text, trace the sources of its bytes. Each may be nil.
@@ -57,8 +54,9 @@ func (d *Document) render(before, content func(Entry) string, trace func(events.
 	var out strings.Builder
 	var segments []Segment
 	out.Grow(d.CleanBytes())
-	for lead, entry := range d.headed() {
-		out.WriteString(lead)
+	head := d.heads(&out)
+	for _, entry := range d.selected(Place{}) {
+		head(entry)
 		if before != nil {
 			out.WriteString(before(*entry))
 		}
@@ -75,30 +73,30 @@ func (d *Document) render(before, content func(Entry) string, trace func(events.
 	return out.String(), segments
 }
 
-// headed gives the live entries in the order of the document, each with the space and the
-// headings above it.
-func (d *Document) headed() iter.Seq2[string, *Entry] {
-	return func(yield func(string, *Entry) bool) {
-		section, slot := "", Place{}
-		for i, entry := range d.selected(Place{}) {
-			lead := ""
-			if i > 0 {
-				lead = "\n"
-			}
-			if entry.Section != section {
-				section = entry.Section
-				lead += "## " + d.layout.SectionTitle(section) + "\n\n"
-			}
-			if entry.Place != slot {
-				slot = entry.Place
-				if heading := d.layout.SlotHeading(slot); heading != "" {
-					lead += "### " + heading + "\n\n"
-				}
-			}
-			if !yield(lead, entry) {
-				return
+// heads writes the space and the headings above the entries, each given in the order of the
+// document.
+func (d *Document) heads(out *strings.Builder) func(*Entry) {
+	section, slot := "", Place{}
+	return func(entry *Entry) {
+		if out.Len() > 0 {
+			out.WriteByte('\n')
+		}
+		if entry.Section != section {
+			section = entry.Section
+			writeAll(out, "## ", d.layout.SectionTitle(section), "\n\n")
+		}
+		if entry.Place != slot {
+			slot = entry.Place
+			if heading := d.layout.SlotHeading(slot); heading != "" {
+				writeAll(out, "### ", heading, "\n\n")
 			}
 		}
+	}
+}
+
+func writeAll(out *strings.Builder, texts ...string) {
+	for _, text := range texts {
+		out.WriteString(text)
 	}
 }
 

@@ -43,6 +43,8 @@ func TestConsolidateResolvesReferences(t *testing.T) {
 	assert.Equal(t, ids{3}, entryIDs(s.Entries(place("1", "night"))), "another slot is left alone")
 	old, _ := s.Entry(2)
 	assert.Equal(t, events.EntryID(5), old.ReplacedBy)
+	assert.Equal(t, 2, s.Live())
+	assert.InDelta(t, len(s.RenderClean()), s.CleanBytes(), 32, "what was replaced is not counted")
 }
 
 // Proves R10: what the facilitator has not seen stays.

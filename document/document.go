@@ -27,6 +27,8 @@ type Document struct {
 	spelling map[string]string
 	// writtenChars is the text of all entries, replaced ones too.
 	writtenChars int
+	// liveBytes is the text of those that nothing replaced.
+	liveBytes int
 }
 
 // slot is one slot that was written to.
@@ -127,6 +129,14 @@ func (d *Document) Entries(p Place) []Entry {
 	return entries
 }
 
+// Live counts the live entries.
+func (d *Document) Live() (n int) {
+	for _, s := range d.slots {
+		n += len(s.live)
+	}
+	return n
+}
+
 // Places returns the slots that hold live entries, in the layout's order.
 func (d *Document) Places() []Place { return slices.Clone(d.order) }
 
@@ -144,6 +154,7 @@ func (d *Document) add(entry Entry) {
 	entry.Place = s.place
 	for _, id := range entry.Replaced {
 		d.entries[id-1].ReplacedBy = entry.ID
+		d.liveBytes -= len(d.entries[id-1].Content)
 	}
 	if len(entry.Replaced) > 0 {
 		s.live = slices.DeleteFunc(s.live, func(id events.EntryID) bool { return d.entries[id-1].ReplacedBy != 0 })
@@ -151,6 +162,7 @@ func (d *Document) add(entry Entry) {
 	d.entries = append(d.entries, entry)
 	s.live = append(s.live, entry.ID)
 	d.writtenChars += chars.Count(entry.Content)
+	d.liveBytes += len(entry.Content)
 }
 
 // spelled gives the place as the document already writes it.

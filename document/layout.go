@@ -91,10 +91,15 @@ func quoted(name string) string {
 // slot comes first in it.
 func (l Layout) Order(places []Place) {
 	ranked := make([]rankedPlace, len(places))
-	firstUse := map[string]int{}
+	var firstUse map[string]int
+	if l.Kind() == KindFree {
+		firstUse = map[string]int{}
+	}
 	for i, p := range places {
-		if _, seen := firstUse[l.key(p).Section]; !seen {
-			firstUse[l.key(p).Section] = len(firstUse)
+		if firstUse != nil {
+			if _, seen := firstUse[l.key(p).Section]; !seen {
+				firstUse[l.key(p).Section] = len(firstUse)
+			}
 		}
 		ranked[i] = l.rank(p, firstUse)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -73,10 +74,10 @@ func (d *Document) RenderTagged(q Query) (text string, shown []Shown) {
 			out.WriteByte('\n')
 		}
 		if i == 0 || entry.Place != entries[i-1].Place {
-			fmt.Fprintf(&out, "## %s\n", d.layout.Args(entry.Place))
+			writeAll(&out, "## ", d.layout.Args(entry.Place), "\n")
 		}
 		head, more := chars.Cut(texts[i], lengths[i])
-		fmt.Fprintf(&out, "[%s] (entry %d)%s\n%s\n", entry.Author, entry.ID, d.support(entry.ID), head)
+		writeAll(&out, "[", string(entry.Author), "] (entry ", strconv.Itoa(int(entry.ID)), ")", d.support(entry.ID), "\n", head, "\n")
 		switch {
 		case more == 0:
 			shown = append(shown, Shown{entry.ID, out.Len() - len("\n")})

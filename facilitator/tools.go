@@ -198,11 +198,7 @@ func (t tools) readClean() agent.Tool {
 // facilitator has before it. What a summary has taken the place of is not.
 func (t tools) hasRead(tx *thread.Tx) bool {
 	text, shown := specialists.RenderDocument(tx.Run, t.team.Limits, document.Place{})
-	live := 0
-	for _, place := range tx.Run.Document.Places() {
-		live += len(tx.Run.Document.Entries(place))
-	}
-	if len(shown) < live {
+	if len(shown) < tx.Run.Document.Live() {
 		return false
 	}
 	talk := tx.Run.Conversation(thread.Facilitator)

@@ -177,13 +177,14 @@ func (r *Run) Away() *llm.Trouble {
 	return &t
 }
 
-// Trouble gives a function that tells what keeps the job from being worked on at the
-// moment at which it is called: an endpoint that cannot be used, where one of its agents
-// has no other. It gives nil where nothing does, as far as is known.
+// Trouble gives a function that tells what keeps the job, and others of its team and model, from
+// being worked on at the moment at which it is called: an endpoint that cannot be used, where one
+// of its agents has no other. That gives nil where nothing does, as far as is known. Trouble is
+// nil where the job cannot be started, which whoever starts it is told.
 func (r *Runner) Trouble(job Job) func() *llm.Trouble {
 	p, err := r.plan(job)
 	if err != nil {
-		return func() *llm.Trouble { return nil } // whoever starts the job is told
+		return nil
 	}
 	return func() *llm.Trouble {
 		for _, spec := range p.specs {

@@ -87,6 +87,8 @@ type plan struct {
 	desk *handoff.Desk
 	// simulated is set where any agent asks the simulated model.
 	simulated bool
+	// slow is what the user is told of an agent that takes longer than expected.
+	slow string
 }
 
 // configure writes a team down as the configuration of a run.
@@ -166,7 +168,7 @@ func models(override, own string, api events.API, fallbacks []string) []string {
 
 // compile makes a configuration ready.
 func (r *Runner) compile(c config, offered shelf, encoded json.RawMessage) (*plan, error) {
-	p := &plan{config: c, encoded: encoded, specs: map[events.AgentID]*loop.Spec{}, asked: map[events.AgentID]*loop.Spec{}, sessions: map[events.AgentID]*loop.Spec{}, unresolved: map[events.AgentID]error{}}
+	p := &plan{config: c, encoded: encoded, specs: map[events.AgentID]*loop.Spec{}, asked: map[events.AgentID]*loop.Spec{}, sessions: map[events.AgentID]*loop.Spec{}, unresolved: map[events.AgentID]error{}, slow: c.Team.Messages().TakingLonger}
 	finder, err := c.Team.Finder()
 	if err != nil {
 		return nil, err

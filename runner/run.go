@@ -326,7 +326,7 @@ func (r *Run) drive(ctx context.Context) {
 	limits := r.plan.config.Team.Limits
 	r.governor = newGovernor(limits, r.terms.Budget, r.runner.price, r.spent, r.costUSD)
 	r.governor.quotas, r.governor.tenant = r.runner.quotas, r.key.Tenant
-	r.watch = &watcher{run: r.id, limits: limits, slow: r.plan.config.Team.Messages().TakingLonger, signal: r.runner.config.OnSignal}
+	r.watch = &watcher{run: r.id, limits: limits, slow: r.plan.slow, signal: r.runner.config.OnSignal}
 	r.begun = time.Now()
 
 	driven, stop := context.WithCancelCause(context.WithoutCancel(ctx))

@@ -262,6 +262,15 @@ func (job *Job) terms() Terms {
 // MaxRequestChars bounds a request.
 const MaxRequestChars = 1 << 20
 
+// RefusedError is why nothing was done for a job: an [*InputError], or what the resolver or a
+// tenant's limits say of its team and model.
+type RefusedError struct{ Err error }
+
+func (e *RefusedError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the reason.
+func (e *RefusedError) Unwrap() error { return e.Err }
+
 // InputError is a job that cannot be started as it is. Nothing was done.
 type InputError struct{ Message string }
 
@@ -383,15 +392,15 @@ func (r *Runner) Check(job Job) (Crew, error) {
 }
 
 // Start begins a run and drives it in the background, until it is over or ctx
-// ends: the run is then left as it is, to be resumed. An [*InputError] and the
-// resolver's errors mean that nothing was done.
+// ends: the run is then left as it is, to be resumed. What [Runner.Check] would have said is
+// a [*RefusedError].
 func (r *Runner) Start(ctx context.Context, job Job) (*Run, error) {
 	if err := job.Check(); err != nil {
-		return nil, err
+		return nil, &RefusedError{err}
 	}
 	plan, started, err := r.prepareStart(job)
 	if err != nil {
-		return nil, err
+		return nil, &RefusedError{err}
 	}
 	return r.begin(ctx, job, plan, started)
 }

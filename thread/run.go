@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/convene-run/convene/access"
@@ -100,11 +101,9 @@ type Run struct {
 }
 
 func newRun(t *Thread, env events.Envelope, started events.WorkflowStarted) (*Run, error) {
-	layout := document.Free()
-	if len(started.Layout) > 0 {
-		if err := json.Unmarshal(started.Layout, &layout); err != nil {
-			return nil, fmt.Errorf("layout: %w", err)
-		}
+	layout, err := layoutOf(started)
+	if err != nil {
+		return nil, err
 	}
 	if before := t.Current(); before != nil {
 		started = shared(started, before.Started)
@@ -127,6 +126,30 @@ func newRun(t *Thread, env events.Envelope, started events.WorkflowStarted) (*Ru
 		}
 	}
 	return run, run.RunSummary.Apply(env)
+}
+
+// newestLayout is the one that was read last, as it was written: runs follow runs of their team.
+var newestLayout atomic.Pointer[writtenLayout]
+
+type writtenLayout struct {
+	text   string
+	layout document.Layout
+}
+
+// layoutOf gives the layout that the run's document has.
+func layoutOf(started events.WorkflowStarted) (document.Layout, error) {
+	if len(started.Layout) == 0 {
+		return document.Free(), nil
+	}
+	if newest := newestLayout.Load(); newest != nil && newest.text == string(started.Layout) {
+		return newest.layout, nil
+	}
+	read := &writtenLayout{text: string(started.Layout)}
+	if err := json.Unmarshal(started.Layout, &read.layout); err != nil {
+		return document.Layout{}, fmt.Errorf("layout: %w", err)
+	}
+	newestLayout.Store(read)
+	return read.layout, nil
 }
 
 // Thread gives the thread that the run belongs to.

@@ -1,6 +1,7 @@
 package thread_test
 
 import (
+	"encoding/json"
 	"slices"
 	"testing"
 	"time"
@@ -314,4 +315,15 @@ func TestShownOnceSent(t *testing.T) {
 	h.add("", events.HistoryCompacted{ThroughTurn: "f.3", Summary: "All"})
 	h.add("", turn("f.4"))
 	require.False(t, run.Shown[4])
+}
+
+// Each run has the layout that its own first event names, whatever the runs before it had.
+func TestEachRunHasItsOwnLayout(t *testing.T) {
+	for _, layout := range []string{`{"kind":"travel"}`, `{"kind":"free"}`, `{"kind":"free"}`, `{"kind":"travel"}`} {
+		h := &history{t, thread.New(), "r"}
+		h.add("", events.WorkflowStarted{Message: "Hello", Layout: json.RawMessage(layout)})
+		written, err := json.Marshal(h.th.Current().Document.Layout())
+		require.NoError(t, err)
+		require.Equal(t, layout, string(written))
+	}
 }
