@@ -105,12 +105,6 @@ func (c *conn) exec(query string, args ...any) error {
 	return err
 }
 
-// script runs several statements, which are not kept.
-func (c *conn) script(text string) error {
-	_, err := c.raw.(driver.ExecerContext).ExecContext(background, text, nil)
-	return err
-}
-
 // insert runs an INSERT and gives the row's number.
 func (c *conn) insert(query string, args ...any) (int64, error) {
 	result, err := c.run(query, args)

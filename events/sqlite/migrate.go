@@ -2,16 +2,18 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"embed"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"time"
+
+	"github.com/pressly/goose/v3"
+	sqlite3 "modernc.org/sqlite"
 )
 
-// migrations bring a file from each schema to the next, in the order of their names: the
-// first makes number 1. What is released does not change.
-//
 //go:embed migrations/*.sql
 var migrations embed.FS
 
@@ -39,7 +41,7 @@ func prepareFile(ctx context.Context, path string) (version int64, old bool, err
 	}
 	version, err = inspect(c, path)
 	if err == nil {
-		err = bringUp(ctx, c, version)
+		err = bringUp(ctx, c, path, version)
 	}
 	if err == nil {
 		old, err = hasOldRows(c)
@@ -48,15 +50,15 @@ func prepareFile(ctx context.Context, path string) (version int64, old bool, err
 }
 
 // bringUp runs the missing migrations and repairs what can be repaired.
-func bringUp(ctx context.Context, c *conn, version int64) error {
-	// Of a file that is there only a backup, which SQLite writes, has no write-ahead log.
-	if err := c.exec("PRAGMA journal_mode = WAL"); err != nil {
-		return err
-	}
+func bringUp(ctx context.Context, c *conn, path string, version int64) error {
 	if version < newestSchema {
-		if err := migrate(c, version); err != nil {
+		if err := migrate(ctx, c, path); err != nil {
 			return err
 		}
+	}
+	// A backup, which SQLite writes, has no write-ahead log.
+	if err := c.exec("PRAGMA journal_mode = WAL"); err != nil {
+		return err
 	}
 	if err := fillChecksums(ctx, c); err != nil {
 		return err
@@ -111,50 +113,31 @@ func quickCheck(c *conn, path string) error {
 	return err
 }
 
-// migrate runs the migrations that are missing, in one transaction: a file has all or none of
-// them. A fresh file gets our mark with its first table.
-func migrate(c *conn, version int64) (err error) {
-	if err := c.exec("BEGIN IMMEDIATE"); err != nil {
+// migrate sets the write-ahead log and our mark, which the file remembers, before
+// any table is made, and runs the migrations that are missing.
+func migrate(ctx context.Context, c *conn, path string) (err error) {
+	if err := c.exec("PRAGMA journal_mode = WAL"); err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			_ = c.exec("ROLLBACK") // after some failures sqlite has done so itself
-		}
-	}()
-	if version == 0 {
-		if err := c.script(fmt.Sprintf("PRAGMA application_id = %d; %s", applicationID, versionTable)); err != nil {
-			return err
-		}
+	if err := c.exec(fmt.Sprintf("PRAGMA application_id = %d", applicationID)); err != nil {
+		return err
 	}
-	files, err := migrations.ReadDir("migrations")
+	// A migration reads before it writes. It takes the lock first: else SQLite refuses it
+	// at once when another process committed in between.
+	connector, err := sqlite3.NewConnector(dsn(path, "mode=rw", "_txlock=immediate", fmt.Sprintf("_pragma=busy_timeout(%d)", migrateWait.Milliseconds())))
 	if err != nil {
 		return err
 	}
-	for i, file := range files {
-		number := int64(i + 1)
-		if number <= version {
-			continue
-		}
-		text, err := migrations.ReadFile("migrations/" + file.Name())
-		if err != nil {
-			return err
-		}
-		if err := c.script(string(text)); err != nil {
-			return fmt.Errorf("migrate to schema %d: %w", number, err)
-		}
-		if err := c.exec("INSERT INTO goose_db_version (version_id, is_applied) VALUES (?, 1)", number); err != nil {
-			return err
-		}
+	db := sql.OpenDB(connector)
+	defer func() { err = errors.Join(err, db.Close()) }()
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return err
 	}
-	return c.exec("COMMIT")
+	provider, err := goose.NewProvider(goose.DialectSQLite3, db, files, goose.WithDisableGlobalRegistry(true))
+	if err != nil {
+		return err
+	}
+	_, err = provider.Up(ctx)
+	return err
 }
-
-// versionTable has a row for each migration. Its form and name are goose's, which ran the
-// migrations once: earlier versions of convene look there.
-const versionTable = `CREATE TABLE IF NOT EXISTS goose_db_version (
-	id INTEGER PRIMARY KEY AUTOINCREMENT,
-	version_id INTEGER NOT NULL,
-	is_applied INTEGER NOT NULL,
-	tstamp TIMESTAMP DEFAULT (datetime('now'))
-)`

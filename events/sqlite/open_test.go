@@ -112,20 +112,6 @@ func TestOpenRefuses(t *testing.T) {
 	require.ErrorContains(t, err, "--store")
 }
 
-// An earlier version of convene made a file in several commits: one that broke off between
-// them is made to its end.
-func TestFileWhoseMakingBrokeOff(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "convene.db")
-	execute(t, path, "PRAGMA journal_mode = WAL")
-	execute(t, path, "PRAGMA application_id = 1668183662")
-	execute(t, path, "CREATE TABLE goose_db_version (id INTEGER PRIMARY KEY AUTOINCREMENT, version_id INTEGER NOT NULL, is_applied INTEGER NOT NULL, tstamp TIMESTAMP DEFAULT (datetime('now')))")
-	execute(t, path, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (0, 1)")
-	log, err := sqlite.Open(t.Context(), path)
-	require.NoError(t, err)
-	appendOne(t, log, "a")
-	require.NoError(t, log.Close())
-}
-
 func execute(t testing.TB, path, statement string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)

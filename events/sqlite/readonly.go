@@ -121,7 +121,7 @@ func prepareCopy(ctx context.Context, path string) (damage, err error) {
 		return nil, err
 	}
 	damage = quickCheck(c, path)
-	if err := bringUp(ctx, c, version); err != nil {
+	if err := bringUp(ctx, c, path, version); err != nil {
 		if !isCorrupt(err) && !errors.Is(err, ErrDamaged) {
 			return nil, err
 		}

@@ -41,6 +41,7 @@ var vendors = []struct {
 	{"github.com/sashabaranov/go-openai", []string{"llm/openai", "internal/bench/bareloop"}, "no vendor's type stands above it"},
 	{"github.com/tidwall/gjson", []string{"llm"}, "what endpoints send is read in one place"},
 	{"modernc.org/sqlite", []string{"events/sqlite", "toolbox/builtin"}, "the log's other packages know no database"},
+	{"github.com/pressly/goose", []string{"events/sqlite"}, "the log's other packages know no database"},
 	{"github.com/goccy/go-yaml", []string{"team"}, "team files are read in one place"},
 	{"github.com/coreos/go-oidc", []string{"access/oidc"}, "tokens of identity providers are checked in one place"},
 	{"github.com/expr-lang/expr", []string{"toolbox/builtin"}, "expressions are evaluated in one place"},

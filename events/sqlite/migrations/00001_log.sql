@@ -1,3 +1,5 @@
+-- +goose Up
+
 -- A thread and who drives it. owner_file names the file that the owner's process
 -- keeps locked while it lives; owner is what people are shown.
 CREATE TABLE threads (

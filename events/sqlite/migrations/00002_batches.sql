@@ -1,3 +1,5 @@
+-- +goose Up
+
 -- The batch whose row a run works on; NULL for other runs, of which the index then
 -- knows nothing. It has what a page of a batch's rows is chosen by.
 ALTER TABLE runs ADD COLUMN batch TEXT;

@@ -1,3 +1,5 @@
+-- +goose Up
+
 -- The checksum of each event (events.Checksum), and of each row of a projection. Those
 -- of older rows are filled in by the program that opens the file: see fillChecksums.
 ALTER TABLE events RENAME TO facts;
@@ -15,11 +17,15 @@ ALTER TABLE threads ADD COLUMN name_sum BLOB;
 -- A program of before that still has the file open goes on reading, but adds no events
 -- without checksums. (A trigger on the table itself would slow every append.)
 CREATE VIEW events AS SELECT pos, thread_no, seq, body FROM facts;
+-- +goose StatementBegin
 CREATE TRIGGER events_have_checksums INSTEAD OF INSERT ON events
 BEGIN
 	SELECT RAISE(ABORT, 'a newer version of convene has brought this store up to date: end this process, then resume with that version');
 END;
+-- +goose StatementEnd
+-- +goose StatementBegin
 CREATE TRIGGER threads_have_checksums BEFORE INSERT ON threads WHEN NEW.last_sum IS NULL
 BEGIN
 	SELECT RAISE(ABORT, 'a newer version of convene has brought this store up to date: end this process and use that version');
 END;
+-- +goose StatementEnd

@@ -1,3 +1,5 @@
+-- +goose Up
+
 -- The places of those who follow the log over restarts, such as receivers of webhooks. A
 -- cursor is a position in facts, as text.
 CREATE TABLE bookmarks (

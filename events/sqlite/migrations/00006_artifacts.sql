@@ -1,3 +1,5 @@
+-- +goose Up
+
 -- Files beside the events, by the SHA-256 of their bytes. whole is 0 while the bytes are
 -- written or deleted, which takes more than one transaction.
 CREATE TABLE artifacts (
@@ -28,7 +30,9 @@ CREATE INDEX artifact_threads_by_artifact ON artifact_threads (artifact_no);
 
 -- Also for a program of before that still has the file open: numbers of threads are used
 -- again.
+-- +goose StatementBegin
 CREATE TRIGGER threads_drop_artifacts AFTER DELETE ON threads
 BEGIN
 	DELETE FROM artifact_threads WHERE thread_no = OLD.thread_no;
 END;
+-- +goose StatementEnd
