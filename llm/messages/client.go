@@ -78,15 +78,9 @@ func (c *Client) attempt(ctx context.Context, req *llm.Request, yield func(llm.D
 	if err := c.Ready(ctx, req.Model); err != nil {
 		return err
 	}
-	kept := llm.KeptFrom(events.APIMessages, c.Provider(), req.Model)
-	s := &stream{Call: wire.NewCall(c.Conn, req, yield), client: c, kept: kept}
-	tier, refused := c.Tier(req.Tier), c.refusals.Of(req.Model)
-	encode := func(dst []byte) []byte {
-		w := writer{dst: dst, req: req, kept: kept, tier: tier, refused: refused}
-		w.request()
-		return w.dst
-	}
-	return s.Run(ctx, "messages", encode, s)
+	s := &stream{client: c, kept: llm.KeptFrom(events.APIMessages, c.Provider(), req.Model), leftOut: c.refusals.Of(req.Model)}
+	s.Of(c.Conn, req, yield)
+	return s.Run(ctx, "messages", s)
 }
 
 // refusedBack names the answers to thinking that was sent back and is not taken.

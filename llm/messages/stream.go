@@ -13,9 +13,11 @@ import (
 // stream is the reply of one call under way. It lives on the goroutine of its
 // consumer.
 type stream struct {
-	*wire.Call
+	wire.Call
 	client *Client
 	kept   llm.Kept
+	// leftOut are the fields that the model is known to refuse.
+	leftOut wire.Fields
 
 	blocks []*block
 	// calls are the blocks that are calls; announced those already handed on, always the
@@ -35,6 +37,13 @@ type stream struct {
 }
 
 var _ wire.Protocol = (*stream)(nil)
+
+// Encode writes the request.
+func (s *stream) Encode(dst []byte) []byte {
+	w := writer{dst: dst, req: s.Request(), kept: s.kept, tier: s.client.Tier(s.Request().Tier), refused: s.leftOut}
+	w.request()
+	return w.dst
+}
 
 // State says how far the reply has come: it is whole once it says why it stopped.
 func (s *stream) State() wire.State {

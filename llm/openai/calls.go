@@ -26,8 +26,9 @@ type call struct {
 	extra      extraFields
 	// whole is set at the end of the stream: what there is can be announced.
 	whole bool
-	// final is the call as it was announced.
-	final events.ToolCall
+	// given is the index that the endpoint gave, where indexed is set.
+	given   int64
+	indexed bool
 }
 
 // empty reports arguments of {}: some endpoints send that first and the real
@@ -42,16 +43,29 @@ const firstArguments = 256
 // callSet assembles the tool calls of one reply from their fragments.
 type callSet struct {
 	list []*call
-	// byIndex finds the newest call under an index that the endpoint gave.
-	byIndex map[int64]*call
-	last    *call
+	last *call
 	// announced are the calls already handed on, always the first of list.
 	announced []events.ToolCall
 	// history holds the calls whose ids are taken.
 	history []events.Message
-	// grew hears of new text in the arguments of a call.
-	grew func(index int, text string)
+	// call hears of new text in the arguments of a call.
+	call *wire.Call
 }
+
+// reset forgets all calls but for the memory of those that most replies have.
+func (s *callSet) reset() {
+	list := s.list
+	if cap(list) > maxKeptCalls {
+		list = nil
+	}
+	for _, c := range list {
+		*c = call{args: wire.Again(c.args)}
+	}
+	*s = callSet{list: list[:0]}
+}
+
+// maxKeptCalls bounds the calls whose memory is kept for the next reply.
+const maxKeptCalls = 8
 
 // fragment is one element of a delta's tool_calls.
 type fragment struct {
@@ -92,7 +106,7 @@ func (s *callSet) resolve(f fragment) *call {
 	known := s.last
 	switch {
 	case f.hasIndex:
-		known = s.byIndex[f.index]
+		known = s.byIndex(f.index)
 	case f.id != "":
 		known = s.byID(f.id)
 	}
@@ -136,15 +150,30 @@ func (s *callSet) byID(id string) *call {
 	return nil
 }
 
-func (s *callSet) start(f fragment) *call {
-	c := s.append(&call{})
-	if f.hasIndex {
-		if s.byIndex == nil {
-			s.byIndex = make(map[int64]*call, 4)
+// byIndex finds the newest call under an index that the endpoint gave.
+func (s *callSet) byIndex(index int64) *call {
+	for i := len(s.list) - 1; i >= 0; i-- {
+		if c := s.list[i]; c.indexed && c.given == index {
+			return c
 		}
-		s.byIndex[f.index] = c
 	}
-	return c
+	return nil
+}
+
+func (s *callSet) start(f fragment) *call {
+	c := s.unused()
+	c.given, c.indexed = f.index, f.hasIndex
+	return s.append(c)
+}
+
+// unused gives an empty call, from an earlier reply where there is one.
+func (s *callSet) unused() *call {
+	if n := len(s.list); n < cap(s.list) {
+		if c := s.list[:n+1][n]; c != nil {
+			return c
+		}
+	}
+	return &call{args: make([]byte, 0, firstArguments)}
 }
 
 func (s *callSet) append(c *call) *call {
@@ -152,7 +181,7 @@ func (s *callSet) append(c *call) *call {
 	s.list = append(s.list, c)
 	s.last = c
 	if len(c.args) > 0 {
-		s.grew(c.index, string(c.args))
+		s.call.AddFragment(c.index, string(c.args))
 	}
 	return c
 }
@@ -162,12 +191,9 @@ func (s *callSet) append(c *call) *call {
 func (s *callSet) write(c *call, text string) (*call, string) {
 	if !c.scan.done {
 		n := c.scan.feed(text)
-		if c.args == nil {
-			c.args = make([]byte, 0, firstArguments)
-		}
 		c.lastFragment = len(c.args)
 		c.args = append(c.args, text[:n]...)
-		s.grew(c.index, text[:n])
+		s.call.AddFragment(c.index, text[:n])
 		return c, text[n:]
 	}
 	if len(c.repeat) == 0 {
@@ -193,16 +219,10 @@ func (s *callSet) settleRepeat(c *call) *call {
 		return c
 	case c.empty() && s.isLast(c):
 		c.args = object
-		s.grew(c.index, string(object))
+		s.call.AddFragment(c.index, string(object))
 		return c
 	}
-	next := s.append(&call{name: c.name, args: object, scan: objectScan{opened: true, done: true}})
-	for index, known := range s.byIndex {
-		if known == c {
-			s.byIndex[index] = next
-		}
-	}
-	return next
+	return s.append(&call{name: c.name, args: object, scan: objectScan{opened: true, done: true}, given: c.given, indexed: c.indexed && s.byIndex(c.given) == c})
 }
 
 func (s *callSet) isLast(c *call) bool { return s.list[len(s.list)-1] == c }
@@ -242,15 +262,15 @@ func (s *callSet) finish() {
 	}
 }
 
-// announce gives the next ready call its final form. keep makes of the fields that go back
-// what is kept of them.
-func (s *callSet) announce(c *call, keep func(fields json.RawMessage) json.RawMessage) {
+// announce gives the next ready call its final form, with what is kept of it.
+func (s *callSet) announce(c *call, extra json.RawMessage) *events.ToolCall {
 	args := string(c.args)
 	if strings.TrimSpace(args) == "" {
 		args = "{}"
 	}
-	c.final = events.ToolCall{ID: wire.UniqueID(c.rawID, s.history, s.announced), Name: c.name, Arguments: args, Extra: keep(c.extra.object())}
-	s.announced = append(s.announced, c.final)
+	final := events.ToolCall{ID: wire.UniqueID(c.rawID, s.history, s.announced), Name: c.name, Arguments: args, Extra: extra}
+	s.announced = append(s.announced, final)
+	return &s.announced[len(s.announced)-1]
 }
 
 // compact gives JSON, or the beginning of it, without the white space between its

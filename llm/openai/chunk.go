@@ -272,7 +272,7 @@ func thinkingIn(details gjson.Result) (text string) {
 func (s *stream) contents(content wire.Value) error {
 	if content.IsString() {
 		s.news.brings(newsContent, content)
-		return s.think.split(content.Text(), s.piece)
+		return s.think.split(content.Text())
 	}
 	if !content.IsArray() {
 		return nil

@@ -5,7 +5,6 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/llm/wire"
 )
@@ -59,12 +58,7 @@ func (c *Client) attempt(ctx context.Context, req *llm.Request, yield func(llm.D
 		return &llm.Error{Kind: llm.ErrBadRequest, Provider: c.Provider(), Model: req.Model, Message: "web_search is the provider's own search, and chat completions have none: " +
 			"give the specialist a model of OpenAI (api: responses) or Anthropic (api: messages), or take web_search from its tools"}
 	}
-	tag := llm.KeptFrom(events.APIChat, c.Provider(), req.Model)
-	s := &stream{Call: wire.NewCall(c.Conn, req, yield), client: c, tag: tag}
-	s.calls.grew = s.AddFragment
-	s.calls.history = req.Messages
-	s.think.bare = s.Rethink
-	refused := c.refusals.Of(req.Model)
-	encode := func(dst []byte) []byte { return appendRequest(dst, req, &c.cfg, tag, refused) }
-	return s.Run(ctx, "chat/completions", encode, s)
+	s := newStream(c, req, yield)
+	defer s.release()
+	return s.Run(ctx, "chat/completions", s)
 }

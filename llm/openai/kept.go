@@ -33,6 +33,7 @@ func (s *stream) keepReply() json.RawMessage {
 	return s.tagged(k)
 }
 
+// keepCall gives what goes back with a call.
 func (s *stream) keepCall(fields json.RawMessage) json.RawMessage {
 	return s.tagged(kept{Fields: fields})
 }

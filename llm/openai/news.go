@@ -35,7 +35,7 @@ func (s *stream) Again(text string) error {
 	switch {
 	case text == "":
 	case s.news.kind == newsContent:
-		err = s.think.split(text, s.piece)
+		err = s.think.split(text)
 	case s.news.kind == newsReasoning:
 		err = s.AddReasoning(text)
 	case s.news.kind == newsArguments:

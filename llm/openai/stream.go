@@ -2,6 +2,7 @@ package openai
 
 import (
 	"strings"
+	"sync"
 
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/llm"
@@ -11,12 +12,14 @@ import (
 // stream is the reply of one call under way. It lives on the goroutine of its
 // consumer.
 type stream struct {
-	*wire.Call
+	wire.Call
 	client *Client
 
 	calls callSet
 	think thinkSplitter
 	extra extraFields
+	// refused are the fields that the model is known to refuse.
+	refused wire.Fields
 	// tag says whose what is kept is; reasoningField is the field that reasoning came in.
 	tag            llm.Kept
 	reasoningField string
@@ -28,6 +31,32 @@ type stream struct {
 }
 
 var _ wire.Protocol = (*stream)(nil)
+
+// streams are those that are over: their buffers serve others.
+var streams = sync.Pool{New: func() any { return new(stream) }}
+
+// newStream gives the stream of a call. [stream.release] takes it back.
+func newStream(c *Client, req *llm.Request, yield func(llm.Delta, error) bool) *stream {
+	s := streams.Get().(*stream)
+	s.Of(c.Conn, req, yield)
+	s.client, s.tag, s.refused = c, llm.KeptFrom(events.APIChat, c.Provider(), req.Model), c.refusals.Of(req.Model)
+	s.calls.call, s.think.call, s.calls.history = &s.Call, &s.Call, req.Messages
+	return s
+}
+
+// release makes the stream, which must be over, one for another call. Nothing of it is
+// reachable from what it handed on.
+func (s *stream) release() {
+	s.Reset()
+	s.calls.reset()
+	*s = stream{Call: s.Call, calls: s.calls}
+	streams.Put(s)
+}
+
+// Encode writes the request.
+func (s *stream) Encode(dst []byte) []byte {
+	return appendRequest(dst, s.Request(), &s.client.cfg, s.tag, s.refused)
+}
 
 // State says that a reply did not break off (WIRE 1) once it has a finish reason, or
 // [DONE], or ends with usage after content.
@@ -57,7 +86,7 @@ func (s *stream) Refused(e *llm.Error, param string) error {
 // Reply hands on what is still held and gives the whole reply.
 func (s *stream) Reply() (events.Reply, error) {
 	reply := events.Reply{FinishReason: s.finish}
-	reopened, err := s.think.finish(s.piece)
+	reopened, err := s.think.finish()
 	if err != nil {
 		return reply, err
 	}
@@ -76,18 +105,11 @@ func (s *stream) Reply() (events.Reply, error) {
 	return reply, err
 }
 
-func (s *stream) piece(text string, reasoning bool) error {
-	if reasoning {
-		return s.AddReasoning(text)
-	}
-	return s.AddText(text)
-}
-
 // announce hands on the calls that have become whole.
 func (s *stream) announce() error {
 	for c := s.calls.ready(); c != nil; c = s.calls.ready() {
-		s.calls.announce(c, s.keepCall)
-		if err := s.AddCall(c.index, &c.final, s.keepReply()); err != nil {
+		final := s.calls.announce(c, s.keepCall(c.extra.object()))
+		if err := s.AddCall(c.index, final, s.keepReply()); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,10 @@
 package openai
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/convene-run/convene/llm/wire"
+)
 
 // thinkTags are the tags that endpoints put around reasoning, in turn opening and
 // closing.
@@ -13,7 +17,6 @@ type thinkSplitter struct {
 	inside   bool
 	tag      int  // index of the tag that opened the block
 	closed   bool // a block has been closed
-	bare     func() error
 	started  bool // something other than white space was content
 	afterTag bool // white space after the closing tag is dropped
 	// held is the beginning of a tag that the next chunk may complete.
@@ -23,17 +26,19 @@ type thinkSplitter struct {
 	open     strings.Builder
 	openMid  bool
 	lastByte byte
+	// call takes the pieces.
+	call *wire.Call
 }
 
-// split gives the pieces of text in order to emit.
-func (t *thinkSplitter) split(text string, emit func(text string, reasoning bool) error) error {
+// split hands the pieces of text on in order.
+func (t *thinkSplitter) split(text string) error {
 	if t.held != "" {
 		text = t.held + text
 		t.held = ""
 	}
 	for text != "" {
 		before, after, tag := t.cut(text)
-		if err := t.give(before, emit); err != nil {
+		if err := t.give(before); err != nil {
 			return err
 		}
 		if tag < 0 {
@@ -77,7 +82,7 @@ func (t *thinkSplitter) expects(tag int) bool {
 	if t.inside {
 		return closes && tag == t.tag+1
 	}
-	return !closes || !t.closed && t.bare != nil
+	return !closes || !t.closed
 }
 
 // quoted reports whether an opening tag stands behind a quote: then the text
@@ -100,22 +105,19 @@ func (t *thinkSplitter) toggle(tag int) error {
 		t.open.Reset()
 	case tag%2 == 1:
 		t.afterTag, t.closed, t.started = true, true, false
-		return t.bare()
+		return t.call.Rethink()
 	default:
 		t.inside, t.openMid, t.tag = true, t.started, tag
 	}
 	return nil
 }
 
-func (t *thinkSplitter) give(text string, emit func(string, bool) error) error {
+func (t *thinkSplitter) give(text string) error {
 	if t.inside {
 		if t.openMid {
 			t.open.WriteString(text)
 		}
-		if text == "" {
-			return nil
-		}
-		return emit(text, true)
+		return t.call.AddReasoning(text)
 	}
 	if t.afterTag {
 		if text = strings.TrimLeft(text, " \t\r\n"); text == "" {
@@ -128,15 +130,15 @@ func (t *thinkSplitter) give(text string, emit func(string, bool) error) error {
 	}
 	t.lastByte = text[len(text)-1]
 	t.started = t.started || strings.TrimSpace(text) != ""
-	return emit(text, false)
+	return t.call.AddText(text)
 }
 
 // finish gives what was held back at the end of the content, and returns the text
 // of a block that opened in mid-text and never closed: it was content.
-func (t *thinkSplitter) finish(emit func(string, bool) error) (reopened string, err error) {
+func (t *thinkSplitter) finish() (reopened string, err error) {
 	held := t.held
 	t.held = ""
-	if err := t.give(held, emit); err != nil {
+	if err := t.give(held); err != nil {
 		return "", err
 	}
 	if t.inside && t.openMid {

@@ -14,9 +14,11 @@ import (
 // stream is the reply of one call under way. It lives on the goroutine of its
 // consumer.
 type stream struct {
-	*wire.Call
+	wire.Call
 	client *Client
 	kept   llm.Kept
+	// leftOut are the fields that the model is known to refuse.
+	leftOut wire.Fields
 
 	items []*item
 	// calls are the items that are calls, by their index; announced the calls already
@@ -41,6 +43,13 @@ type stream struct {
 }
 
 var _ wire.Protocol = (*stream)(nil)
+
+// Encode writes the request.
+func (s *stream) Encode(dst []byte) []byte {
+	w := writer{dst: dst, req: s.Request(), kept: s.kept, tier: s.client.Tier(s.Request().Tier), refused: s.leftOut, strict: &s.client.strict}
+	w.request()
+	return w.dst
+}
 
 // State says that only the end of the response ends a reply: neither [DONE] nor the
 // end of the body does.

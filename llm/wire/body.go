@@ -6,9 +6,12 @@ import (
 	"sync"
 )
 
-// Encode appends what a request says, the same each time. It is called when the request is
-// sent, and once more where the transport has to send it again on another connection.
-type Encode func(dst []byte) []byte
+// encoder writes a request.
+type encoder interface {
+	// Encode appends what the request says, the same each time. It is called when the request is
+	// sent, and once more where the transport has to send it again on another connection.
+	Encode(dst []byte) []byte
+}
 
 // maxPooledBodyBytes keeps a giant history's buffer from staying in memory.
 const maxPooledBodyBytes = 1 << 20
@@ -26,9 +29,9 @@ type body struct {
 	read int
 }
 
-func newBody(encode Encode) *body {
+func newBody(of encoder) *body {
 	data := bodies.Get().(*[]byte)
-	*data = encode((*data)[:0])
+	*data = of.Encode((*data)[:0])
 	return &body{data: data}
 }
 

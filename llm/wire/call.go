@@ -45,8 +45,9 @@ const (
 	StateOver
 )
 
-// Protocol reads the reply of one call in the JSON of one API.
+// Protocol writes the request of one call and reads its reply, in the JSON of one API.
 type Protocol interface {
+	encoder
 	// Document takes one JSON object: an event of the stream, or the whole answer of
 	// an endpoint that did not stream. root and its strings are valid until it returns.
 	Document(root Value) error
@@ -62,7 +63,8 @@ type Protocol interface {
 	Refused(e *llm.Error, param string) error
 }
 
-// Call is one call under way. It lives on the goroutine of its consumer.
+// Call is one call under way. It lives on the goroutine of its consumer. The zero value is for
+// any call; [Call.Reset] makes it that again.
 type Call struct {
 	conn     *Conn
 	req      *llm.Request
@@ -70,7 +72,6 @@ type Call struct {
 	to       *url.URL
 	parent   context.Context
 	ctx      context.Context
-	cancel   context.CancelCauseFunc
 	yield    func(llm.Delta, error) bool
 	// refusal is the answer that was no 200, with the parameter that it names.
 	refusal      *llm.Error
@@ -92,6 +93,7 @@ type Call struct {
 	// Content is set once the reply has brought anything.
 	Content bool
 
+	lines     lineReader
 	text      strings.Builder
 	reasoning strings.Builder
 	size      int
@@ -121,9 +123,29 @@ type Call struct {
 	stray string
 }
 
-// NewCall makes the call of a request, whose deltas go to yield.
-func NewCall(conn *Conn, req *llm.Request, yield func(llm.Delta, error) bool) *Call {
-	return &Call{conn: conn, req: req, yield: yield}
+// Of makes it the call of a request, whose deltas go to yield.
+func (s *Call) Of(conn *Conn, req *llm.Request, yield func(llm.Delta, error) bool) {
+	s.conn, s.req, s.yield = conn, req, yield
+}
+
+// Reset forgets the call, which must be over, but for its buffers: what read one reply reads the
+// next with them.
+func (s *Call) Reset() {
+	*s = Call{
+		held: held{fragment: Again(s.held.fragment)}, parsed: document{nodes: Again(s.parsed.nodes)},
+		pattern: pattern{doc: Again(s.pattern.doc), holes: Again(s.pattern.holes), plain: Again(s.pattern.plain)},
+	}
+}
+
+// maxKeptItems bounds a buffer that is kept for the next reply: most replies need far less.
+const maxKeptItems = 4 << 10
+
+// Again gives a buffer without what was in it, none where it has grown too large to be kept.
+func Again[T any](buffer []T) []T {
+	if cap(buffer) > maxKeptItems {
+		return nil
+	}
+	return buffer[:0]
 }
 
 // Request is what is asked.
@@ -134,11 +156,11 @@ func (s *Call) Request() *llm.Request { return s.req }
 //
 // path is that of the API below the base URL; where nothing is there it is looked for
 // with and without /v1.
-func (s *Call) Run(ctx context.Context, path string, encode Encode, protocol Protocol) error {
+func (s *Call) Run(ctx context.Context, path string, protocol Protocol) error {
 	s.parent, s.protocol = ctx, protocol
 	base := int(s.conn.at.Load())
 	s.to = s.conn.below(base, path)
-	err := s.run(encode)
+	err := s.run()
 	for errors.Is(err, errNothingThere) {
 		next := s.conn.elsewhere(base, path)
 		if next == nil {
@@ -146,7 +168,7 @@ func (s *Call) Run(ctx context.Context, path string, encode Encode, protocol Pro
 			break
 		}
 		base, s.to = base+1, next
-		if err = s.run(encode); !errors.Is(err, errNothingThere) {
+		if err = s.run(); !errors.Is(err, errNothingThere) {
 			s.conn.at.Store(int32(base))
 		}
 	}
@@ -162,19 +184,20 @@ func (s *Call) Run(ctx context.Context, path string, encode Encode, protocol Pro
 	return err
 }
 
-func (s *Call) run(encode Encode) error {
-	s.ctx, s.cancel = context.WithCancelCause(s.parent)
-	defer s.cancel(nil)
+func (s *Call) run() error {
+	ctx, cancel := context.WithCancelCause(s.parent)
+	defer cancel(nil)
+	s.ctx = ctx
 	silence := s.conn.silence(s.req)
 	s.timeout, s.phase = silence.First, "the first byte"
-	s.idle = time.AfterFunc(s.timeout, func() { s.cancel(errSilent) })
+	s.idle = time.AfterFunc(s.timeout, func() { cancel(errSilent) })
 	defer s.idle.Stop()
 	s.total = s.conn.totalTimeout(silence)
-	total := time.AfterFunc(s.total, func() { s.cancel(errOverTime) })
+	total := time.AfterFunc(s.total, func() { cancel(errOverTime) })
 	defer total.Stop()
 
 	s.sent = time.Now()
-	response, err := s.conn.send(s.ctx, s.to, encode)
+	response, err := s.conn.send(ctx, s.to, s.protocol)
 	if err != nil {
 		return s.transportError(err)
 	}
@@ -188,29 +211,35 @@ func (s *Call) run(encode Encode) error {
 		return s.protocol.Refused(s.refusal, s.refusedParam)
 	}
 	s.answered = true
-	lines := newLineReader(response.Body, maxLineBytes(s.conn.cfg.MaxReplyBytes), s.handOn, func() { s.idle.Reset(s.timeout) })
-	defer lines.release()
-	if err := s.read(lines, response.Header.Get("Content-Type"), silence.Next); err != nil {
+	s.lines = newLineReader(response.Body, maxLineBytes(s.conn.cfg.MaxReplyBytes), s)
+	defer s.lines.release()
+	if err := s.read(response.Header.Get("Content-Type"), silence.Next); err != nil {
 		return cmp.Or(s.handOn(), err)
 	}
-	return s.complete(lines)
+	return s.complete()
 }
+
+// wait implements [waiter]: what is held must not wait for what has not come.
+func (s *Call) wait() error { return s.handOn() }
+
+// heard implements [waiter].
+func (s *Call) heard() { s.idle.Reset(s.timeout) }
 
 // maxLineBytes bounds one line: a whole reply in a single chunk with every byte
 // escaped as \u00XX is the longest that can be legal.
 func maxLineBytes(maxReplyBytes int) int { return 6*maxReplyBytes + lineBufferBytes }
 
 // read takes the body to its end.
-func (s *Call) read(lines *lineReader, contentType string, idle time.Duration) error {
-	if first, ok := lines.peek(); ok {
+func (s *Call) read(contentType string, idle time.Duration) error {
+	if first, ok := s.lines.peek(); ok {
 		s.timeout, s.phase = idle, "the next byte"
 		s.idle.Reset(s.timeout)
 		if first == '{' && !strings.Contains(contentType, "event-stream") {
-			return s.readWhole(lines)
+			return s.readWhole()
 		}
 	}
 	for !s.Done {
-		line, err := lines.next()
+		line, err := s.lines.next()
 		if err != nil {
 			return s.end(err)
 		}
@@ -233,8 +262,8 @@ func (s *Call) read(lines *lineReader, contentType string, idle time.Duration) e
 }
 
 // readWhole takes the body of an endpoint that ignored "stream": one JSON document.
-func (s *Call) readWhole(lines *lineReader) error {
-	body, err := lines.rest()
+func (s *Call) readWhole() error {
+	body, err := s.lines.rest()
 	if err != nil {
 		return s.end(err)
 	}
@@ -374,7 +403,7 @@ func (s *Call) end(err error) error {
 }
 
 // complete closes the reply.
-func (s *Call) complete(lines *lineReader) error {
+func (s *Call) complete() error {
 	reply, err := s.protocol.Reply()
 	if err = cmp.Or(s.giveHeld(err == nil), err); err != nil {
 		return err
@@ -398,6 +427,6 @@ func (s *Call) complete(lines *lineReader) error {
 	s.yield(llm.Delta{Done: done}, nil)
 	s.timeout = drainTimeout
 	s.idle.Reset(s.timeout)
-	lines.drain()
+	s.lines.drain()
 	return nil
 }

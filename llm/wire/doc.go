@@ -6,7 +6,7 @@
 // prices are the matter of [llm.Caller].
 //
 //	conn := wire.NewConn(wire.Config{Provider: "openai", BaseURL: "https://api.openai.com/v1"})
-//	encode := func(dst []byte) []byte { return appendRequest(dst, &req) }
-//	call := wire.NewCall(conn, &req, yield)
-//	err := call.Run(ctx, "responses", encode, &protocol{Call: call})
+//	p := &protocol{} // a struct with a wire.Call and the methods of Protocol
+//	p.Of(conn, &req, yield)
+//	err := p.Run(ctx, "responses", p)
 package wire

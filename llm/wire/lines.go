@@ -25,11 +25,8 @@ var (
 
 // lineReader cuts a body into lines without an allocation per line.
 type lineReader struct {
-	r io.Reader
-	// wait is called before every read, which may take its time; its error ends the lines. read
-	// is called after every read that brought bytes.
-	wait   func() error
-	read   func()
+	r      io.Reader
+	waiter waiter
 	pooled *[]byte
 	buf    []byte
 	// buf[start:end] is not handed out yet; buf[start:scanned] has no newline.
@@ -40,9 +37,17 @@ type lineReader struct {
 	err  error
 }
 
-func newLineReader(r io.Reader, max int, wait func() error, read func()) *lineReader {
+// waiter is who waits for lines.
+type waiter interface {
+	// wait is called before every read, which may take its time; its error ends the lines.
+	wait() error
+	// heard is called after every read that brought bytes.
+	heard()
+}
+
+func newLineReader(r io.Reader, max int, waiter waiter) lineReader {
 	pooled := lineBuffers.Get().(*[]byte)
-	return &lineReader{r: r, wait: wait, read: read, pooled: pooled, buf: *pooled, max: max}
+	return lineReader{r: r, waiter: waiter, pooled: pooled, buf: *pooled, max: max}
 }
 
 // next gives the next line without its end; it is valid until the call after.
@@ -109,7 +114,7 @@ func (l *lineReader) fill() {
 	if l.end == len(l.buf) || l.busy && len(l.buf) < busyBufferBytes {
 		l.grow()
 	}
-	if l.err = l.wait(); l.err != nil {
+	if l.err = l.waiter.wait(); l.err != nil {
 		return
 	}
 	n, err := l.r.Read(l.buf[l.end:])
@@ -117,7 +122,7 @@ func (l *lineReader) fill() {
 	l.busy = l.end == len(l.buf)
 	l.err = err
 	if n > 0 {
-		l.read()
+		l.waiter.heard()
 	}
 }
 

@@ -33,15 +33,15 @@ func newTransport(cfg Config) *http.Transport {
 
 // send makes a request. It goes to the transport directly: a redirect would
 // carry the key to another host, so it is an error that names the address.
-func (c *Conn) send(ctx context.Context, to *url.URL, encode Encode) (*http.Response, error) {
-	first := newBody(encode)
+func (c *Conn) send(ctx context.Context, to *url.URL, of encoder) (*http.Response, error) {
+	first := newBody(of)
 	size := len(*first.data)
 	request := (&http.Request{
 		Method: http.MethodPost, URL: to, Host: to.Host, Header: c.header,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		ContentLength: int64(size),
 		Body:          first,
-		GetBody:       func() (io.ReadCloser, error) { return newBody(encode), nil },
+		GetBody:       func() (io.ReadCloser, error) { return newBody(of), nil },
 	}).WithContext(ctx)
 	return c.transport.RoundTrip(request)
 }
