@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/url"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -169,7 +168,6 @@ func (a *app) batch(c *cobra.Command, f *batchFlags) (err error) {
 	}
 	work.again = again(c, f, work.batch)
 	work.open = f.reopen(config, work.batch.InputFile())
-	defer runtime.KeepAlive(a.headroom(f.concurrency))
 	defer a.frugal(f.concurrency)()
 	return work.run(c.Context())
 }

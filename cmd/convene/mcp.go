@@ -14,6 +14,7 @@ import (
 
 	"github.com/convene-run/convene/access"
 	"github.com/convene-run/convene/audit"
+	"github.com/convene-run/convene/cmd/internal/headroom"
 	"github.com/convene-run/convene/mcpserver"
 	"github.com/convene-run/convene/runner"
 	"github.com/convene-run/convene/steer"
@@ -184,6 +185,7 @@ func (a *app) mcpOverHTTP(f *mcpFlags, keeper access.Keeper, recorder *audit.Rec
 // runs under way. Those who wait for them are told before the serving ends.
 func (a *app) untilInterrupted(ctx context.Context, r *runner.Runner, serve func(context.Context) error) error {
 	interrupts := a.interrupts()
+	headroom.GiveBack()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	served := make(chan error, 1)

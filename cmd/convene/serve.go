@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/convene-run/convene/audit"
+	"github.com/convene-run/convene/cmd/internal/headroom"
 	"github.com/convene-run/convene/cmd/internal/termview"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/events/sqlite"
@@ -127,6 +128,7 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 	defer a.followTenants(ctx, r, bounds)()
 	answered := a.takeUp(ctx, r, f.maxRuns)
 	interrupts := a.interrupts() // before anybody knows where to look
+	headroom.GiveBack()
 	if err := dash.announce(f.open, ""); err != nil {
 		return errors.Join(err, r.Shutdown(ctx), dash.stop())
 	}
