@@ -22,11 +22,15 @@ type node struct {
 	escaped bool
 }
 
+// maxValues bounds the values of a document, keys among them: a hundred times what a reply has,
+// and what is noted of them takes 16 MB. A line of commas alone would take ten times its size.
+const maxValues = 1 << 20
+
 // none is the container that the outermost value stands in.
 const none = -1
 
 // parse takes a text and gives its value. It reports false where the text is no JSON of bearable
-// depth, as [ValidJSON] does.
+// depth, as [ValidJSON] does, or has more than [maxValues].
 func (d *document) parse(text string) (Value, bool) {
 	d.text, d.nodes = text, d.nodes[:0]
 	if len(text) > math.MaxInt32 {
@@ -36,7 +40,7 @@ func (d *document) parse(text string) (Value, bool) {
 	i := spaced(text, 0)
 	for {
 		var ok bool
-		if i == len(text) {
+		if i == len(text) || len(d.nodes) > maxValues {
 			return Value{}, false
 		}
 		if b := text[i]; b == '{' || b == '[' {

@@ -71,3 +71,12 @@ func FuzzValue(f *testing.F) {
 		}
 	})
 }
+
+// A document of values without end takes no memory without end.
+func TestValuesAreBounded(t *testing.T) {
+	many := strings.Repeat("0,", 1<<20)
+	_, ok := wire.ParseForTest("[" + many[:1<<20] + "0]")
+	require.True(t, ok)
+	_, ok = wire.ParseForTest("[" + many + many + "0]")
+	require.False(t, ok)
+}
