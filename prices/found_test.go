@@ -18,3 +18,15 @@ func TestLookedUpNamesAreBounded(t *testing.T) {
 	_, found := table.Lookup("maker", "model")
 	require.True(t, found)
 }
+
+// The table in the program is entered under the names that its models have once they are read.
+func TestBuiltinTableHasTheNamesOfItsModels(t *testing.T) {
+	read, err := Parse(builtin)
+	require.NoError(t, err)
+	require.Equal(t, read.Names(), Builtin().Names())
+	require.Equal(t, read.prefixes, Builtin().prefixes)
+	for name, s := range Builtin().models {
+		require.Equal(t, read.models[name].also, s.also, name)
+		require.Equal(t, read.models[name].model, s.get(), name)
+	}
+}

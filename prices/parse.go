@@ -66,12 +66,17 @@ func Parse(data []byte) (*Table, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read prices: model %q: %w", name, err)
 		}
-		if !strings.Contains(name, "/") {
-			name = "/" + name
-		}
-		models[name] = model
+		models[slashed(name)] = model
 	}
 	return newTable(f.AsOf, f.Source, models), nil
+}
+
+// slashed gives the name of a model as tables have it: one that stands alone is of every provider.
+func slashed(name string) string {
+	if strings.Contains(name, "/") {
+		return name
+	}
+	return "/" + name
 }
 
 func decode(data []byte, into any) error {
@@ -162,7 +167,7 @@ func (t *Table) Encode() []byte {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		fmt.Fprintf(&b, "\n    %s: %s", quote(strings.TrimPrefix(name, "/")), t.models[name].encode())
+		fmt.Fprintf(&b, "\n    %s: %s", quote(strings.TrimPrefix(name, "/")), t.models[name].get().encode())
 	}
 	b.WriteString("\n  }\n}\n")
 	return b.Bytes()

@@ -1,8 +1,6 @@
 package prices
 
 import (
-	_ "embed"
-	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -32,8 +30,8 @@ type Table struct {
 	// where those are.
 	AsOf, Source string
 
-	models map[string]*Model // by "provider/model"
-	index  map[string]*Model // by every normal name, those with * without it and in prefixes
+	models map[string]*stored // by "provider/model"
+	index  map[string]*stored // by every normal name, those with * without it and in prefixes
 	// prefixes are the names that end in *, the longest first.
 	prefixes []string
 
@@ -49,18 +47,6 @@ type asked struct{ provider, model string }
 // maxFound is more models than a process asks. The names may come from endpoints.
 const maxFound = 1000
 
-//go:embed table.json
-var builtin []byte
-
-// Builtin is the table that comes with the program.
-var Builtin = sync.OnceValue(func() *Table {
-	t, err := Parse(builtin)
-	if err != nil {
-		panic(fmt.Sprintf("built-in prices: %v", err)) // a test reads the same bytes
-	}
-	return t
-})
-
 // alike are providers that serve the models of others at the others' prices.
 var alike = map[string][]string{
 	"azure":   {"openai"},
@@ -72,11 +58,19 @@ var alike = map[string][]string{
 
 // newTable makes a table of models by "provider/model".
 func newTable(asOf, source string, models map[string]*Model) *Table {
-	t := &Table{AsOf: asOf, Source: source, models: models, index: map[string]*Model{}}
+	all := make(map[string]*stored, len(models))
+	for name, model := range models {
+		all[name] = &stored{also: model.Also, model: model}
+	}
+	return makeTable(asOf, source, all)
+}
+
+func makeTable(asOf, source string, models map[string]*stored) *Table {
+	t := &Table{AsOf: asOf, Source: source, models: models, index: make(map[string]*stored, 2*len(models))}
 	for _, name := range slices.Sorted(maps.Keys(models)) {
 		model := models[name]
 		provider, _, _ := strings.Cut(name, "/")
-		for _, also := range model.Also {
+		for _, also := range model.also {
 			t.enter(normal(provider+"/"+also), model, false)
 		}
 	}
@@ -92,7 +86,7 @@ func newTable(asOf, source string, models map[string]*Model) *Table {
 	return t
 }
 
-func (t *Table) enter(name string, model *Model, own bool) {
+func (t *Table) enter(name string, model *stored, own bool) {
 	if _, taken := t.index[name]; taken && !own {
 		return
 	}
@@ -117,14 +111,19 @@ func (t *Table) With(over *Table) *Table {
 	if over.AsOf > asOf {
 		asOf, source = over.AsOf, over.Source
 	}
-	return newTable(asOf, source, models)
+	return makeTable(asOf, source, models)
 }
 
 // Names lists the models as "provider/model", sorted.
 func (t *Table) Names() []string { return slices.Sorted(maps.Keys(t.models)) }
 
 // Get gives a model that [Table.Names] lists.
-func (t *Table) Get(name string) *Model { return t.models[name] }
+func (t *Table) Get(name string) *Model {
+	if s := t.models[name]; s != nil {
+		return s.get()
+	}
+	return nil
+}
 
 // Lookup finds a model as its provider names it: with or without the vendor's prefix
 // that routers put before it, and without the date behind it.
@@ -137,14 +136,16 @@ func (t *Table) Lookup(provider, model string) (*Model, bool) {
 		if t.found == nil || len(t.found) >= maxFound {
 			t.found = map[asked]*Model{}
 		}
-		m = t.find(provider, model)
+		if s := t.find(provider, model); s != nil {
+			m = s.get()
+		}
 		t.found[name] = m
 	}
 	return m, m != nil
 }
 
 // find is [Table.Lookup] of a model that was not looked up before, nil for none.
-func (t *Table) find(provider, model string) *Model {
+func (t *Table) find(provider, model string) *stored {
 	provider, model = normal(provider), strings.TrimPrefix(normal(model), "models/")
 	for name := model; ; {
 		for _, p := range append([]string{provider}, alike[provider]...) {
@@ -166,7 +167,7 @@ func (t *Table) find(provider, model string) *Model {
 }
 
 // tails looks for a name, then for what stands behind each slash of it.
-func (t *Table) tails(provider, name string) *Model {
+func (t *Table) tails(provider, name string) *stored {
 	for tail := name; ; {
 		full := provider + "/" + tail
 		if m := t.index[full]; m != nil && tail != "" {
