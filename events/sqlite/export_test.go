@@ -4,6 +4,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/convene-run/convene/events"
@@ -62,6 +63,18 @@ func (l *Log) plan(sql string, args []any) (plan string) {
 
 // Behind is the end of the range of ids that begin with prefix.
 func Behind(prefix string) string { return behind(prefix) }
+
+// HasReadEnd reports whether the end of a thread was ever read. Call it while nothing reads.
+func (l *Log) HasReadEnd() (has bool) {
+	for range maxReaders {
+		c := <-l.readers
+		for query := range c.stmts {
+			has = has || strings.HasPrefix(query, "SELECT max(seq)")
+		}
+		l.readers <- c
+	}
+	return has
+}
 
 // Looks counts how often others were found to have committed.
 func (l *Log) Looks() (n int64) {

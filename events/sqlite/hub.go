@@ -12,10 +12,13 @@ var everyThread events.ThreadKey
 
 // hub wakes those who wait for threads to grow.
 type hub struct {
-	// mu guards watches and watchers.
+	// mu guards watches, watchers and ends.
 	mu       sync.Mutex
 	watches  map[events.ThreadKey][]*watch
 	watchers int
+	// ends are the last events of threads claimed here, as far as commits have been seen: who
+	// waits for more need not read. A thread that others have added to is not among them.
+	ends map[events.ThreadKey]events.Seq
 	// awaited says that somebody waits where nobody did: the committer then looks
 	// for other processes' commits.
 	awaited chan struct{}
@@ -32,10 +35,12 @@ type watch struct {
 type growth struct {
 	key  events.ThreadKey
 	envs []events.Envelope
+	// held says that the thread is claimed here.
+	held bool
 }
 
 func newHub() *hub {
-	return &hub{watches: map[events.ThreadKey][]*watch{}, awaited: make(chan struct{}, 1)}
+	return &hub{watches: map[events.ThreadKey][]*watch{}, ends: map[events.ThreadKey]events.Seq{}, awaited: make(chan struct{}, 1)}
 }
 
 // watch gives a channel that closes when the thread may have got an event of those kinds,
@@ -85,6 +90,10 @@ func (h *hub) wake(grown []growth) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, g := range grown {
+		delete(h.ends, g.key)
+		if g.held {
+			h.ends[g.key] = g.envs[len(g.envs)-1].Seq
+		}
 		h.wakeOne(g)
 	}
 	h.wakeOne(growth{key: everyThread})
@@ -94,9 +103,25 @@ func (h *hub) wake(grown []growth) {
 func (h *hub) wakeAll() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	clear(h.ends)
 	for key := range h.watches {
 		h.wakeOne(growth{key: key})
 	}
+}
+
+// end gives the last event of a thread, 0 where that is not known. A later one wakes whoever
+// watches the thread by now.
+func (h *hub) end(key events.ThreadKey) events.Seq {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.ends[key]
+}
+
+// forget drops the end of a thread that was released here.
+func (h *hub) forget(key events.ThreadKey) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.ends, key)
 }
 
 func (h *hub) wakeOne(g growth) {

@@ -197,6 +197,7 @@ func (l *Log) setEnd(key events.ThreadKey, e end) {
 
 // dropEnd forgets the end of a thread that was released here.
 func (l *Log) dropEnd(key events.ThreadKey) {
+	l.hub.forget(key)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.ends, key)

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
@@ -37,6 +38,41 @@ func TestOwnCommitsAreKnown(t *testing.T) {
 	require.NoError(t, err)
 	require.Greater(t, log.Looks(), before)
 	require.ErrorIs(t, log.Append(t.Context(), key("t"), epoch, 4, []events.Envelope{{Run: "r", Data: events.Warning{}}}), events.ErrFenced)
+}
+
+// Who waits for more of a thread that is claimed here reads nothing, for this process knows its
+// end, unless somebody else has posted into it.
+func TestWaitKnowsTheEnd(t *testing.T) {
+	started := []events.Envelope{{Run: "r", Data: events.WorkflowStarted{}}}
+	path := filepath.Join(t.TempDir(), "convene.db")
+	synctest.Test(t, func(t *testing.T) {
+		log := open(t, path)
+		defer func() { require.NoError(t, log.Close()) }()
+		_, err := log.AppendFirst(t.Context(), key("t"), "o", started)
+		require.NoError(t, err)
+		done := make(chan error)
+		go func() { done <- log.Wait(t.Context(), key("t"), 1, events.PostedKinds()...) }()
+		synctest.Wait()
+		require.False(t, log.HasReadEnd())
+		_, err = log.Post(t.Context(), key("t"), events.Envelope{Data: events.UserMessage{}})
+		require.NoError(t, err)
+		require.NoError(t, <-done)
+		require.NoError(t, log.Wait(t.Context(), key("t"), 1, events.PostedKinds()...), "it is there already")
+	})
+	log, other := open(t, path), open(t, path)
+	defer func() { require.NoError(t, errors.Join(log.Close(), other.Close())) }()
+	for _, name := range []events.ThreadID{"nobody waits", "somebody waits"} {
+		_, err := log.AppendFirst(t.Context(), key(name), "o", started)
+		require.NoError(t, err)
+		if name == "somebody waits" {
+			_, stop := log.Watch(key("elsewhere"))
+			defer stop()
+		}
+		_, err = other.Post(t.Context(), key(name), events.Envelope{Data: events.UserMessage{}})
+		require.NoError(t, err)
+		log.Looks() // they are seen before anybody waits for them
+		require.NoError(t, log.Wait(t.Context(), key(name), 1, events.PostedKinds()...))
+	}
 }
 
 func open(t testing.TB, path string) *sqlite.Log {

@@ -158,8 +158,11 @@ func (l *Log) Wait(ctx context.Context, key events.ThreadKey, after events.Seq, 
 }
 
 // has reports whether the thread has an event above after, of those kinds if any are
-// named, and the last one of whatever kind.
+// named, and the last one of whatever kind. What this process knows it does not read.
 func (l *Log) has(ctx context.Context, key events.ThreadKey, after events.Seq, kinds []events.Kind) (last events.Seq, has bool, err error) {
+	if last = l.hub.end(key); last > 0 && last <= after {
+		return last, false, nil
+	}
 	err = l.read(ctx, func(c *conn) (err error) {
 		last, err = lastSeq(c, key)
 		return err

@@ -172,7 +172,7 @@ func (tx *transaction) add(state *threadState, envs []events.Envelope, blocks []
 		}
 	}
 	tx.changed = true
-	tx.grown = append(tx.grown, growth{state.key, envs})
+	tx.grown = append(tx.grown, growth{state.key, envs, state.ownerFile == tx.owners.token})
 	return nil
 }
 
