@@ -13,8 +13,11 @@ var RateLimitsForTest = rateLimits
 func ParseForTest(text string) (Value, bool) { return new(document).parse(text) }
 
 // TransportForTest is the transport of a Conn whose connections dial opens.
-func TransportForTest(cfg Config, dial func(ctx context.Context, network, address string) (net.Conn, error)) *http.Transport {
+func TransportForTest(cfg Config, dial func(ctx context.Context, network, address string) (net.Conn, error)) interface {
+	http.RoundTripper
+	CloseIdleConnections()
+} {
 	t := newTransport(cfg)
-	t.DialContext = gathering(dial)
+	t.dial, t.other.DialContext = dial, dial
 	return t
 }

@@ -10,25 +10,25 @@ import (
 	"time"
 )
 
-func newTransport(cfg Config) *http.Transport {
+// newTransport gives the way to the network.
+func newTransport(cfg Config) *direct {
 	dialer := &net.Dialer{Timeout: cfg.ConnectTimeout, KeepAlive: 30 * time.Second}
 	t := &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,
-		DialContext:           gathering(dialer.DialContext),
-		WriteBufferSize:       requestHeadBytes,
+		DialContext:           dialer.DialContext,
 		TLSHandshakeTimeout:   cfg.ConnectTimeout,
 		ExpectContinueTimeout: time.Second,
 		ForceAttemptHTTP2:     true,
 		// A pinged connection that is dead fails its streams before they time out.
 		HTTP2:               &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
 		MaxIdleConnsPerHost: maxIdleConns,
-		IdleConnTimeout:     90 * time.Second,
+		IdleConnTimeout:     idleConnTimeout,
 		DisableCompression:  true, // a compressing proxy holds back what should stream
 	}
 	if cfg.RootCAs != nil {
 		t.TLSClientConfig = &tls.Config{RootCAs: cfg.RootCAs}
 	}
-	return t
+	return &direct{dial: dialer.DialContext, other: t}
 }
 
 // send makes a request. It goes to the transport directly: a redirect would
