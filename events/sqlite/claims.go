@@ -16,23 +16,22 @@ import (
 // done by whoever opens the store next.
 const settleWait = time.Second
 
-// settleClaims takes back the claims of dead processes, then their files. A claim whose
-// file is missing is of a process that lives, unless this one is alone with the store;
-// before claims were settled (forget is set then) it was of a dead one.
-func settleClaims(path, dir string, forget bool) error {
-	c, err := openConn(path, fmt.Sprintf("busy_timeout = %d", settleWait.Milliseconds()))
-	if err != nil {
-		return err
+// settleClaims takes back the claims of dead processes, then their files. It gives the tokens of
+// claims whose file is missing: they are of a process that lives, unless this one is alone with
+// the store; before claims were settled (forget is set then) they were of a dead one.
+func settleClaims(c *conn, dir string, forget bool) (missing []string, err error) {
+	if err := c.exec(fmt.Sprintf("PRAGMA busy_timeout = %d", settleWait.Milliseconds())); err != nil {
+		return nil, err
 	}
-	missing, err := sweep(c, dir)
+	missing, err = sweep(c, dir)
 	if err == nil && forget {
 		err = takeBack(c, missing)
 		missing = nil
 	}
-	if err = errors.Join(err, c.close()); err != nil || len(missing) == 0 {
-		return ignoreBusy(err)
+	if err != nil {
+		return nil, ignoreBusy(err)
 	}
-	return ignoreBusy(takeBackAlone(path, missing))
+	return missing, nil
 }
 
 // ignoreBusy lets pass that another process keeps the store locked.

@@ -31,22 +31,26 @@ const settledSchema = 3
 // takes.
 const migrateWait = 10 * time.Second
 
-// prepareFile checks an existing file and brings it, or a fresh one, to the
-// newest schema. One process at a time does so. It gives the version that it found; old says
-// that there are rows of before.
-func prepareFile(ctx context.Context, path string) (version int64, old bool, err error) {
+// prepareFile checks an existing file and brings it, or a fresh one, to the newest schema, then
+// takes the claims of dead processes back: see [settleClaims], as for missing. One process at a
+// time does so. old says that there are rows of before.
+func prepareFile(ctx context.Context, path, dir string) (missing []string, old bool, err error) {
 	c, err := openConn(path, fmt.Sprintf("busy_timeout = %d", migrateWait.Milliseconds()))
 	if err != nil {
-		return 0, false, err
+		return nil, false, err
 	}
-	version, err = inspect(c, path)
+	defer func() { err = errors.Join(err, c.close()) }()
+	version, err := inspect(c, path)
 	if err == nil {
 		err = bringUp(ctx, c, path, version)
 	}
 	if err == nil {
 		old, err = hasOldRows(c)
 	}
-	return version, old, errors.Join(err, c.close())
+	if err == nil {
+		missing, err = settleClaims(c, dir, version < settledSchema)
+	}
+	return missing, old, err
 }
 
 // bringUp runs the missing migrations and repairs what can be repaired.
@@ -123,8 +127,9 @@ func migrate(ctx context.Context, c *conn, path string) (err error) {
 		return err
 	}
 	// A migration reads before it writes. It takes the lock first: else SQLite refuses it
-	// at once when another process committed in between.
-	connector, err := sqlite3.NewConnector(dsn(path, "mode=rw", "_txlock=immediate", fmt.Sprintf("_pragma=busy_timeout(%d)", migrateWait.Milliseconds())))
+	// at once when another process committed in between. What a power failure takes back is
+	// run again, so that a migration need not be durable before the next begins.
+	connector, err := sqlite3.NewConnector(dsn(path, "mode=rw", "_txlock=immediate", "_pragma=synchronous(NORMAL)", fmt.Sprintf("_pragma=busy_timeout(%d)", migrateWait.Milliseconds())))
 	if err != nil {
 		return err
 	}

@@ -129,11 +129,11 @@ func openFile(ctx context.Context, path string, known bool) (*Log, error) {
 			return nil, err
 		}
 	}
-	before, old, err := prepareFile(ctx, path)
-	if err != nil {
-		return nil, err
+	missing, old, err := prepareFile(ctx, path, dir)
+	if err == nil && len(missing) > 0 {
+		err = ignoreBusy(takeBackAlone(path, missing))
 	}
-	if err := settleClaims(path, dir, before < settledSchema); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	owners, err := openOwners(dir)
