@@ -14,6 +14,8 @@ type Client struct {
 	*wire.Conn
 	cfg      Config
 	refusals *wire.Refusals
+	// beginnings are written once for all requests that have them.
+	beginnings beginnings
 }
 
 var _ llm.Client = (*Client)(nil)

@@ -25,13 +25,17 @@ var streamOptions = func() string {
 	return `,"stream_options":` + string(options)
 }()
 
-// appendRequest writes the body of a request. The bytes for a history are a prefix
-// of those for the longer history, so that prompt caches hit.
-func appendRequest(dst []byte, req *llm.Request, cfg *Config, tag llm.Kept, refused wire.Fields) []byte {
+// appendRequest writes the body of a request, whose beginning may be known. The bytes for a
+// history are a prefix of those for the longer history, so that prompt caches hit.
+func appendRequest(dst []byte, req *llm.Request, known *beginning, cfg *Config, tag llm.Kept, refused wire.Fields) []byte {
 	dst = append(dst, `{"model":`...)
 	dst = wire.AppendString(dst, req.Model)
 	if len(req.Tools) > 0 {
-		dst = appendTools(dst, req.Tools)
+		if known != nil {
+			dst = append(dst, known.toolsText...)
+		} else {
+			dst = appendTools(dst, req.Tools)
+		}
 		if req.ToolChoice != llm.ToolChoiceAuto && !refused.Has(fieldToolChoice) {
 			dst = append(dst, `,"tool_choice":`...)
 			dst = wire.AppendString(dst, string(req.ToolChoice))
@@ -61,6 +65,9 @@ func appendRequest(dst []byte, req *llm.Request, cfg *Config, tag llm.Kept, refu
 	}
 	dst = append(dst, `,"messages":[`...)
 	w := messageWriter{dst: dst, cfg: cfg, tag: tag, shows: !refused.Has(fieldImages)}
+	if known != nil {
+		w.first, w.firstText = &req.Messages[0], known.systemText
+	}
 	if cfg.ClaudeCache && llm.Family(req.Model) == "claude" {
 		w.marked = cacheMarks(req.Messages)
 	}
@@ -128,6 +135,9 @@ type messageWriter struct {
 	marked []*events.Message
 	// shows is set where images of the user are sent.
 	shows bool
+	// firstText is the content of the message first as it is written, where that is known.
+	first     *events.Message
+	firstText []byte
 }
 
 // Say writes a message of the system or the user.
@@ -136,7 +146,8 @@ func (w *messageWriter) Say(m *events.Message) {
 	w.dst = append(w.dst, `,"content":`...)
 	marked, shown := slices.Contains(w.marked, m), w.shows && hasImage(m)
 	if marked || shown {
-		w.dst = wire.AppendString(append(w.dst, `[{"type":"text","text":`...), m.Content)
+		w.dst = append(w.dst, `[{"type":"text","text":`...)
+		w.content(m)
 		if marked {
 			w.dst = append(w.dst, `,"cache_control":{"type":"ephemeral"}`...)
 		}
@@ -147,8 +158,17 @@ func (w *messageWriter) Say(m *events.Message) {
 		w.dst = append(w.dst, `]}`...)
 		return
 	}
-	w.dst = wire.AppendString(w.dst, m.Content)
+	w.content(m)
 	w.dst = append(w.dst, '}')
+}
+
+// content writes the text of a message.
+func (w *messageWriter) content(m *events.Message) {
+	if m == w.first {
+		w.dst = append(w.dst, w.firstText...)
+		return
+	}
+	w.dst = wire.AppendString(w.dst, m.Content)
 }
 
 // cacheMarks gives the messages whose ends are marked for Claude's cache: the system
