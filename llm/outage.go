@@ -3,6 +3,7 @@ package llm
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -30,12 +31,13 @@ func (t *Trouble) Place() string {
 	return t.Address
 }
 
-// where names the endpoint for people: by its address, or by its name where it has none.
+// where names the endpoint for people: by its address, or by its name where it has none. A
+// name that is the host of the address, as of one that nobody named, is not said again.
 func (t *Trouble) where() string {
 	switch {
 	case t.Address == "":
 		return t.Endpoint
-	case t.Endpoint == "":
+	case t.Endpoint == "", strings.Contains(t.Address, "//"+t.Endpoint):
 		return t.Address
 	}
 	return t.Endpoint + " at " + t.Address

@@ -338,3 +338,11 @@ func TestAnotherCallTakesOverTheProbe(t *testing.T) {
 		require.NoError(t, <-second)
 	})
 }
+
+// An endpoint without a name is not named twice.
+func TestTroubleNamesTheEndpointOnce(t *testing.T) {
+	trouble := llm.Trouble{Endpoint: "127.0.0.1:9", Address: "http://127.0.0.1:9/v1", Kind: llm.ErrUnreachable, Message: "cannot reach 127.0.0.1:9"}
+	require.Equal(t, "http://127.0.0.1:9/v1: unreachable: cannot reach 127.0.0.1:9", trouble.String())
+	trouble.Endpoint = "openai"
+	require.Equal(t, "openai at http://127.0.0.1:9/v1: unreachable: cannot reach 127.0.0.1:9", trouble.String())
+}
