@@ -212,7 +212,7 @@ func (f *FileBatch) prepare(ctx context.Context) (err error) {
 	f.survey = found
 	f.closers = append(f.closers, found.Close)
 	if f.files.Strict && found.FirstBad != nil {
-		return fmt.Errorf("%d rows of %s are bad, and --strict refuses them; nothing was started. The first is %w", found.Bad, f.in.Name, found.FirstBad)
+		return fmt.Errorf("bad rows in %s: %d, and --strict refuses them; nothing was started. The first is %w", f.in.Name, found.Bad, found.FirstBad)
 	}
 	f.selection = files.Selection{Limit: f.files.Limit, Sample: f.files.Sample, Total: found.Rows, Seed: found.Digest}
 	f.config.Total = f.selection.Size()

@@ -165,6 +165,7 @@ func TestDuplicateIDs(t *testing.T) {
 	var duplicates *batch.DuplicateError
 	require.ErrorAs(t, err, &duplicates)
 	require.Equal(t, [][2]int{{7, 59_999}}, duplicates.Pairs)
+	require.ErrorContains(t, err, "1 row repeats the id of an earlier row")
 	require.ErrorContains(t, err, `"r7": line 8 and line 60000`)
 }
 

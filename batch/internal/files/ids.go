@@ -155,7 +155,11 @@ func (e *DuplicateError) explain(in *Input) error {
 		}
 	}
 	var text strings.Builder
-	fmt.Fprintf(&text, "%d rows repeat the id of an earlier row; nothing was started. Give every row a unique id, or none:", e.Count)
+	rows := "1 row repeats"
+	if e.Count > 1 {
+		rows = fmt.Sprintf("%d rows repeat", e.Count)
+	}
+	fmt.Fprintf(&text, "%s the id of an earlier row; nothing was started. Give every row a unique id, or none:", rows)
 	for _, pair := range e.Pairs {
 		fmt.Fprintf(&text, "\n  %q: %s and %s", names[pair[0]], places[pair[0]], places[pair[1]])
 	}
