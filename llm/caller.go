@@ -71,7 +71,7 @@ const maxLost = 5
 // of a call that sent a request at all is a [*CallError], which tells of each.
 func (c *Caller) Stream(ctx context.Context, route Route, req Request) iter.Seq2[Delta, error] {
 	return func(yield func(Delta, error) bool) {
-		call := &call{caller: c, ctx: ctx, req: &req, yield: yield, begun: time.Now(), woken: make(chan struct{}, 1)}
+		call := &call{caller: c, ctx: ctx, req: &req, yield: yield, begun: time.Now()}
 		call.take(route)
 		defer call.leave()
 		if err := call.along(); err != nil && !errors.Is(err, errConsumerStopped) {
@@ -94,7 +94,8 @@ type call struct {
 	queued, retried time.Duration
 	// held is the part of queued in which it waited for a prefix to be cached.
 	held time.Duration
-	// sent and ended are when the newest attempt went out and ended.
+	// newest is the newest attempt; sent and ended are when it went out and ended.
+	newest      attempt
 	sent, ended time.Time
 	// failures are the newest attempts that failed, failed counts all of them, and spent
 	// is what all of them used; used is what the newest attempt did.
@@ -107,7 +108,8 @@ type call struct {
 	unsaid  *Error
 
 	// away is since when the call waits for an endpoint, zero while it does not; waited
-	// sums the waits before. woken has a value when a sick endpoint is to be looked at.
+	// sums the waits before. woken has a value when a sick endpoint is to be looked at;
+	// it is nil while the call has never waited for one.
 	away   time.Time
 	waited time.Duration
 	woken  chan struct{}
@@ -279,75 +281,100 @@ func (c *call) overlong(e *Error) *Error {
 	return &final
 }
 
+// attempt is one request under way.
+type attempt struct {
+	place  *place
+	shared *sharing
+	// permit is nil where there is nothing to settle, or nothing any more.
+	permit Permit
+	came   streamed
+	// answered is set once anything has come.
+	answered bool
+}
+
 // attempt makes one request.
-func (c *call) attempt(p *place) (err error) {
-	target := p.Target
-	shared := c.share(target)
+func (c *call) attempt(p *place) error {
+	shared := c.share(p.Target)
 	defer shared.end()
-	permit, err := c.acquire(target)
+	permit, err := c.acquire(p.Target)
 	if err != nil {
 		return err
 	}
-	if err = c.stillMayGo(p); err != nil {
-		if permit != nil {
-			permit.Settle(nil, errNotSent)
-		}
+	c.newest = attempt{place: p, shared: shared, permit: permit}
+	if err := c.stillMayGo(p); err != nil {
+		c.settle(nil, errNotSent)
 		return err
 	}
-	var done *Completion
-	settle := func() {
-		if permit != nil {
-			permit.Settle(done, err)
-			permit = nil
-		}
-	}
-	defer func() { settle() }()
-
+	defer c.over()
 	c.attempts++
 	c.sent, c.used = time.Now(), nil
 	if len(c.failures) > 0 {
 		c.failures[len(c.failures)-1].Wait = c.sent.Sub(c.ended)
 	}
-	defer func() { c.ended = time.Now() }()
-	err = errConsumerStopped // what holds if the consumer stops or panics
 	if !c.yield(Delta{Sent: c.attempts}, nil) {
-		return err
+		return errConsumerStopped
 	}
-	answered, came := false, streamed{}
-	for delta, failure := range target.Endpoint.Client.Stream(c.ctx, *c.req) {
+	for delta, failure := range p.Endpoint.Client.Stream(c.ctx, *c.req) {
 		if failure != nil {
-			err = failure
-			settle()
-			return c.lose(target, came, failure)
+			return c.broke(failure)
 		}
-		came.add(&delta)
-		if !answered {
-			shared.begun()
-		}
-		if !answered && permit != nil {
-			permit.Accepted()
-		}
-		if err = c.heard(p, &answered); err != nil {
+		if err := c.hear(&delta); err != nil {
 			return err
 		}
 		if delta.Done != nil {
-			done, err = c.complete(target, delta.Done), nil
-			settle() // before the consumer acts on the reply
-			delta.Done = done
-		}
-		if !c.yield(delta, nil) && done == nil {
-			return errConsumerStopped
-		}
-		if done != nil {
 			return nil
 		}
 	}
-	err = &Error{
-		Kind: ErrBrokenStream, Provider: target.Endpoint.Name, Model: target.Model, Answered: true,
+	return c.broke(&Error{
+		Kind: ErrBrokenStream, Provider: p.Endpoint.Name, Model: p.Model, Answered: true,
 		Message: "the stream ended without a completion",
+	})
+}
+
+// hear hands a delta of the newest attempt on.
+func (c *call) hear(delta *Delta) error {
+	a := &c.newest
+	a.came.add(delta)
+	if !a.answered {
+		a.answered = true
+		a.shared.begun()
+		if a.permit != nil {
+			a.permit.Accepted()
+		}
+		a.place.health.replied(a.place.Model, c.sent)
+		if err := c.back(); err != nil {
+			return err
+		}
 	}
-	settle()
-	return c.lose(target, came, err)
+	if delta.Done != nil {
+		delta.Done = c.complete(a.place.Target, delta.Done)
+		c.settle(delta.Done, nil) // before the consumer acts on the reply
+	}
+	if !c.yield(*delta, nil) && delta.Done == nil {
+		return errConsumerStopped
+	}
+	return nil
+}
+
+// broke ends the newest attempt, which failed.
+func (c *call) broke(failure error) error {
+	c.settle(nil, failure)
+	return c.lose(c.newest.place.Target, c.newest.came, failure)
+}
+
+// settle gives back what the limiter gave the newest attempt, once.
+func (c *call) settle(done *Completion, err error) {
+	if permit := c.newest.permit; permit != nil {
+		c.newest.permit = nil
+		permit.Settle(done, err)
+	}
+}
+
+// over ends the newest attempt. One that is not settled is the consumer's end: it stopped, or
+// panicked.
+func (c *call) over() {
+	c.ended = time.Now()
+	c.settle(nil, errConsumerStopped)
 }
 
 // complete adds to a completion what only the caller knows.

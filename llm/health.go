@@ -127,6 +127,9 @@ func (h *Health) admit(model string, c *call, eager bool) admission {
 		delete(s.waiting, c)
 		return admission{ok: true, probe: true}
 	}
+	if c.woken == nil {
+		c.woken = make(chan struct{}, 1)
+	}
 	s.waiting[c] = struct{}{}
 	return admission{
 		trouble: s.trouble, failure: s.failure, next: due, asked: s.failure.RetryAfter > 0, hopeless: h.hopeless(model, s.failure),

@@ -97,13 +97,14 @@ func (l *LocalLimiter) Acquire(ctx context.Context, req *Request) (Permit, error
 		cost.output = min(float64(req.MaxOutputTokens), 3*l.output)
 	}
 	l.arrivals++
-	w := &waiter{tenant: req.Tenant, priority: req.Priority, run: string(req.Run), arrival: l.arrivals, cost: cost}
-	if l.queue.len() == 0 && l.ready(w, time.Now()) <= 0 {
-		p := l.admit(w, time.Now())
+	if now := time.Now(); l.queue.len() == 0 && l.ready(cost, now) <= 0 {
+		p := l.admit(cost, now)
 		l.mu.Unlock()
 		return p, nil
 	}
-	w.admitted = make(chan struct{})
+	w := &waiter{
+		tenant: req.Tenant, priority: req.Priority, run: string(req.Run), arrival: l.arrivals, cost: cost, admitted: make(chan struct{}),
+	}
 	l.queue.push(w)
 	l.pump()
 	l.mu.Unlock()
@@ -143,21 +144,21 @@ func (l *LocalLimiter) spend(n tally, now time.Time) {
 	l.told.take(n, now)
 }
 
-// ready tells how long the waiter must still wait for time alone: 0 if not at all,
-// never if a call has to end first.
-func (l *LocalLimiter) ready(w *waiter, now time.Time) time.Duration {
+// ready tells how long a call must still wait for time alone: 0 if not at all, never if another
+// has to end first.
+func (l *LocalLimiter) ready(cost tally, now time.Time) time.Duration {
 	// A call that would have to wait very long is sent anyway, to be told so by a refusal.
-	told := min(l.told.wait(w.cost, now), DefaultMaxWait-now.Sub(l.last))
-	return max(l.places.wait(l.inFlight+l.held+l.freeing, now), l.requests.wait(1, now), l.tokens.wait(w.cost.tokens(), now), told)
+	told := min(l.told.wait(cost, now), DefaultMaxWait-now.Sub(l.last))
+	return max(l.places.wait(l.inFlight+l.held+l.freeing, now), l.requests.wait(1, now), l.tokens.wait(cost.tokens(), now), told)
 }
 
 const never = time.Duration(1<<63 - 1)
 
-func (l *LocalLimiter) admit(w *waiter, now time.Time) *permit {
+func (l *LocalLimiter) admit(cost tally, now time.Time) *permit {
 	l.inFlight++
 	l.last = now
-	l.spend(w.cost, now)
-	return &permit{limiter: l, cost: w.cost, started: now, countedBefore: l.counted, probe: l.places.admit()}
+	l.spend(cost, now)
+	return &permit{limiter: l, cost: cost, started: now, countedBefore: l.counted, probe: l.places.admit()}
 }
 
 // pump admits whoever may go, in order, and sets the alarm for the next.
@@ -165,7 +166,7 @@ func (l *LocalLimiter) pump() {
 	for l.queue.len() > 0 {
 		now := time.Now()
 		head := l.queue.head()
-		switch wait := l.ready(head, now); {
+		switch wait := l.ready(head.cost, now); {
 		case wait == never:
 			return // a Settle will pump again
 		case wait > 0:
@@ -173,7 +174,7 @@ func (l *LocalLimiter) pump() {
 			return
 		}
 		l.queue.pop()
-		head.permit = l.admit(head, now)
+		head.permit = l.admit(head.cost, now)
 		close(head.admitted)
 	}
 }

@@ -139,16 +139,6 @@ func (c *call) back() error {
 	return nil
 }
 
-// heard notes the first word of a reply.
-func (c *call) heard(p *place, answered *bool) error {
-	if *answered {
-		return nil
-	}
-	*answered = true
-	p.health.replied(p.Model, c.sent)
-	return c.back()
-}
-
 // outage gives the error of a call that was not answered for want of an endpoint.
 func (c *call) outage(first admission) error {
 	e := &OutageError{Trouble: first.trouble, Waited: c.waited}
