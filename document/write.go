@@ -2,6 +2,7 @@ package document
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -57,7 +58,7 @@ func (d *Document) Append(w Write, bounds Bounds) (events.DocumentUpdated, error
 		return events.DocumentUpdated{}, err
 	}
 	updated := d.next(w, content)
-	updated.ChangeDescription = fmt.Sprintf("%s wrote entry %d in %s", w.Author, updated.EntryID, d.layout.Args(d.spelled(w.Place)))
+	updated.ChangeDescription = string(w.Author) + " wrote entry " + strconv.Itoa(int(updated.EntryID)) + " in " + d.layout.Args(d.spelled(w.Place))
 	return updated, nil
 }
 

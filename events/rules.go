@@ -35,10 +35,13 @@ var rules = map[Kind]rule{
 // without a claim ([Log.Post]). No state of a thread makes such an event wrong: one that
 // comes too late changes nothing.
 func Posted(event Event) bool {
-	if said, ok := event.(UserMessage); ok && said.Synthetic {
-		return false
+	switch e := event.(type) { // as the rules say: folds ask several times for each event
+	case UserMessage:
+		return !e.Synthetic
+	case CancelRequested, HandoffExitRequested, PermissionDenied, Audited:
+		return true
 	}
-	return rules[event.Kind()].posted
+	return false
 }
 
 // PostedKinds are the kinds of events that may be [Posted], sorted.

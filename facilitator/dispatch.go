@@ -3,6 +3,7 @@ package facilitator
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/convene-run/convene/access"
@@ -116,7 +117,7 @@ func dispatchedInTurn(run *thread.Run, turn events.ModelCallID, ids []events.Tas
 func taskList(ids []events.TaskID) string {
 	parts := make([]string, len(ids))
 	for i, id := range ids {
-		parts[i] = fmt.Sprint(id)
+		parts[i] = strconv.Itoa(int(id))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -2,7 +2,7 @@ package specialists
 
 import (
 	_ "embed"
-	"fmt"
+	"strconv"
 	"strings"
 	"text/template"
 
@@ -64,7 +64,7 @@ func render(text *template.Template, t *team.Team, s team.Specialist, further []
 func taskList(ids []events.TaskID) string {
 	parts := make([]string, len(ids))
 	for i, id := range ids {
-		parts[i] = fmt.Sprint(id)
+		parts[i] = strconv.Itoa(int(id))
 	}
 	return strings.Join(parts, ", ")
 }

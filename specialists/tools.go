@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/convene-run/convene/agent"
 	"github.com/convene-run/convene/document"
@@ -180,7 +181,7 @@ func (t tools) put(tx *thread.Tx, in agent.Invocation, entry events.DocumentUpda
 		return agent.Refuse(refused)
 	}
 	tx.Emit(in.Agent, thread.ActorOf(in.Dispatch), entry)
-	return agent.Result{Text: fmt.Sprintf("Written as entry %d.", entry.EntryID)}
+	return agent.Result{Text: "Written as entry " + strconv.Itoa(int(entry.EntryID)) + "."}
 }
 
 // answered are the tasks that an entry answers: the one that the model named, if it

@@ -88,6 +88,9 @@ func (c *Conversation) TurnsSince(reason string) int { return c.turns - c.nudges
 // Summary is what stands for the turns that were compacted away; "" for none.
 func (c *Conversation) Summary() string { return c.summary }
 
+// fewMessages is how many messages most specialists' conversations have at most.
+const fewMessages = 8
+
 func (c *Conversation) modelCalled(e events.ModelCalled) error {
 	c.noteEndpoint(e)
 	switch e.Purpose {
@@ -123,6 +126,9 @@ func (c *Conversation) modelCalled(e events.ModelCalled) error {
 		return nil
 	}
 	c.empty = 0
+	if c.messages == nil {
+		c.messages = make([]events.Message, 0, fewMessages)
+	}
 	c.messages = append(c.messages, e.Reply.Message())
 	c.turn = turn
 	c.settle()

@@ -35,7 +35,10 @@ func (l *Loop) artifacts(tx *thread.Tx) agent.Artifacts {
 		return agent.Artifacts{}
 	}
 	known := tx.Run.Thread().Artifacts
-	return agent.Artifacts{Known: known[:len(known):len(known)], Open: l.Files.Open}
+	if l.openFile == nil {
+		l.openFile = l.Files.Open
+	}
+	return agent.Artifacts{Known: known[:len(known):len(known)], Open: l.openFile}
 }
 
 // folder is the run's own.

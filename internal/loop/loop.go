@@ -3,6 +3,7 @@ package loop
 import (
 	"context"
 	"errors"
+	"io"
 
 	"golang.org/x/sync/errgroup"
 
@@ -44,6 +45,8 @@ type Loop struct {
 	Live *agent.Live
 
 	opening []events.Message
+	// openFile is that of Files.
+	openFile func(context.Context, events.ArtifactID) (*io.SectionReader, error)
 	// last is the expected usage of the last turn, for the agent that answers the user.
 	last *events.Usage
 	// outgrown is the turn whose request was refused as too long.
