@@ -145,7 +145,7 @@ func askTool(t *team.Team, desk *handoff.Desk, o team.Orchestration, askable []e
 				schema.Properties["strategy"].Enum = loop.Enum(o.Strategies())
 			}),
 		},
-		Handler: loop.Consult(func(ctx context.Context, journal loop.Journal, dispatcher loop.Dispatcher, in agent.Invocation) (string, error) {
+		Handler: loop.Consult(func(ctx context.Context, journal loop.Journal, dispatcher loop.Dispatcher, in *agent.Invocation) (string, error) {
 			var args askArgs
 			if err := in.Decode(&args); err != nil {
 				return "", err
@@ -176,7 +176,7 @@ func limited(strategy Strategy, replies []Reply) bool {
 // Ask puts the question to the specialists and gives a reply of each, in order. What
 // was asked under the same call before, by a process that died, is not asked again.
 // An error means that nobody was asked, or that the run is being parked.
-func Ask(ctx context.Context, t *team.Team, desk *handoff.Desk, journal loop.Journal, dispatcher loop.Dispatcher, d Delegation, in agent.Invocation) ([]Reply, error) {
+func Ask(ctx context.Context, t *team.Team, desk *handoff.Desk, journal loop.Journal, dispatcher loop.Dispatcher, d Delegation, in *agent.Invocation) ([]Reply, error) {
 	if err := d.check(t, in.Agent); err != nil {
 		return nil, err
 	}
@@ -195,7 +195,7 @@ type asking struct {
 	desk       *handoff.Desk
 	journal    loop.Journal
 	dispatcher loop.Dispatcher
-	in         agent.Invocation
+	in         *agent.Invocation
 }
 
 func (a *asking) oneByOne() ([]Reply, error) {

@@ -32,14 +32,14 @@ func (t tools) dispatch(s team.Specialist) agent.Tool {
 			Description: s.Description,
 			Parameters:  agent.Schema[dispatchArgs](),
 		},
-		Handler: loop.Dispatch(func(tx *thread.Tx, in agent.Invocation) (events.DispatchID, string) {
-			return t.open(tx, in, s)
+		Handler: loop.Dispatch(func(tx *thread.Tx, in *agent.Invocation) (events.DispatchID, string) {
+			return t.open(tx, in, &s)
 		}),
 	}
 }
 
 // open decides whether the dispatch may begin.
-func (t tools) open(tx *thread.Tx, in agent.Invocation, s team.Specialist) (events.DispatchID, string) {
+func (t tools) open(tx *thread.Tx, in *agent.Invocation, s *team.Specialist) (events.DispatchID, string) {
 	var args dispatchArgs
 	if err := in.Decode(&args); err != nil {
 		return "", agent.Refuse(err).Text

@@ -60,7 +60,7 @@ func (t tools) askUser() agent.Tool {
 				schema.Properties["choices"].Items.MaxLength = new(maxChoiceChars)
 			}),
 		},
-		Handler: loop.Await(func(tx *thread.Tx, in agent.Invocation) error {
+		Handler: loop.Await(func(tx *thread.Tx, in *agent.Invocation) error {
 			var args askUserArgs
 			err := in.Decode(&args)
 			if err == nil {

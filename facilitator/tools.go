@@ -80,7 +80,7 @@ func idsOf(list []team.Specialist) []events.AgentID {
 	return ids
 }
 
-func (t tools) create(tx *thread.Tx, in agent.Invocation, args createArgs) agent.Result {
+func (t tools) create(tx *thread.Tx, in *agent.Invocation, args createArgs) agent.Result {
 	drafts := make([]board.Draft, len(args.Tasks))
 	for i, d := range args.Tasks {
 		drafts[i] = board.Draft(d)
@@ -115,7 +115,7 @@ func replacesBusy(run *thread.Run, created events.TasksCreated) error {
 
 // recordTaskLimit puts a bound of the plan that a refusal met into the log, once for
 // each bound.
-func (t tools) recordTaskLimit(tx *thread.Tx, in agent.Invocation, drafts []board.Draft, err error) {
+func (t tools) recordTaskLimit(tx *thread.Tx, in *agent.Invocation, drafts []board.Draft, err error) {
 	var met *events.LimitError
 	if !errors.As(err, &met) {
 		met = &events.LimitError{Limit: events.LimitMaxTaskChars, Value: float64(t.team.Limits.MaxTaskChars)}
@@ -132,7 +132,7 @@ func (t tools) planStatus() agent.Tool {
 	return loop.PureFunc(llm.Tool{
 		Name:        "get_plan_status",
 		Description: "Shows which tasks are done, and what is open.",
-	}, func(tx *thread.Tx, _ agent.Invocation, _ struct{}) agent.Result {
+	}, func(tx *thread.Tx, _ *agent.Invocation, _ struct{}) agent.Result {
 		return agent.Result{Text: tx.Run.Board.RenderStatus()}
 	})
 }
@@ -156,7 +156,7 @@ type mergeCall struct {
 	mergeArgs
 }
 
-func (t tools) merge(tx *thread.Tx, in agent.Invocation, args mergeCall) agent.Result {
+func (t tools) merge(tx *thread.Tx, in *agent.Invocation, args mergeCall) agent.Result {
 	at, err := t.team.Document.Place(args.Args())
 	if err != nil {
 		return agent.Refuse(err)
@@ -177,7 +177,7 @@ func (t tools) readClean() agent.Tool {
 	return loop.PureFunc(llm.Tool{
 		Name:        "read_document_clean",
 		Description: "Shows the document as the user gets it, without authors and ids.",
-	}, func(tx *thread.Tx, _ agent.Invocation, _ struct{}) agent.Result {
+	}, func(tx *thread.Tx, _ *agent.Invocation, _ struct{}) agent.Result {
 		text := tx.Run.Document.RenderClean()
 		if text == "" {
 			return agent.Result{Text: "The document is empty."}

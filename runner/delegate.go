@@ -55,7 +55,7 @@ func (r *Runner) StartDelegation(ctx context.Context, job Job, delegation facili
 
 // delegate asks, in place of a facilitator's model, and ends the run.
 func (r *Run) delegate(ctx context.Context, dispatcher loop.Dispatcher) error {
-	in := agent.Invocation{Agent: events.FacilitatorID, Tool: facilitator.AskTool, Ref: events.CallRef{CallID: askedCall}}
+	in := &agent.Invocation{Agent: events.FacilitatorID, Tool: facilitator.AskTool, Ref: events.CallRef{CallID: askedCall}}
 	t := &r.plan.config.Team
 	replies, err := facilitator.Ask(ctx, t, r.plan.desk, r.journal, dispatcher, *r.plan.config.Delegation, in)
 	cause := context.Cause(ctx)

@@ -366,12 +366,7 @@ func (r *Run) run(ctx, work context.Context, live *agent.Live) {
 	var listening sync.WaitGroup
 	listening.Go(func() { r.listen(underWay) })
 
-	dispatcher := specialists.NewDispatcher(specialists.Config{
-		Files: r.files(), FilesRoot: r.terms.FilesRoot,
-		Run: r.id, Priority: r.terms.Priority, Team: &r.plan.config.Team, Specs: r.plan.specs, Asked: r.plan.asked, Journal: r.journal,
-		Functions: r.terms.Functions, Supervisor: r.plan.supervisor, Decide: r.terms.Approve.decision(),
-		Caller: r.patience, Governor: r.governor.dispatch, Watch: r.watch.add,
-	})
+	dispatcher := r.dispatcher()
 	var err error
 	if r.plan.config.Delegation != nil {
 		err = r.untilAnswered(func() error { return r.delegate(work, dispatcher) })
@@ -390,8 +385,19 @@ func (r *Run) run(ctx, work context.Context, live *agent.Live) {
 	}
 	r.stop(nil)
 	r.work(nil)
-	r.result, last = r.conclude()
+	last = r.conclude()
 	r.err = err
+}
+
+// dispatcher drives the run's specialists. It is made in a function of its own: what that needs
+// of the stack is not the facilitator's, for as long as it runs.
+func (r *Run) dispatcher() *specialists.Dispatcher {
+	return specialists.NewDispatcher(specialists.Config{
+		Files: r.files(), FilesRoot: r.terms.FilesRoot,
+		Run: r.id, Priority: r.terms.Priority, Team: &r.plan.config.Team, Specs: r.plan.specs, Asked: r.plan.asked, Journal: r.journal,
+		Functions: r.terms.Functions, Supervisor: r.plan.supervisor, Decide: r.terms.Approve.decision(),
+		Caller: r.patience, Governor: r.governor.dispatch, Watch: r.watch.add,
+	})
 }
 
 // listen takes in what others post to the thread, and heeds it, until ctx ends. What the
@@ -454,16 +460,16 @@ func (r *Run) heed() {
 	}
 }
 
-// conclude gives what the run came to, and where it leaves the thread.
-func (r *Run) conclude() (result Result, left standing) {
+// conclude notes what the run came to, and gives where it leaves the thread.
+func (r *Run) conclude() (left standing) {
 	_ = r.journal.Do(func(tx *thread.Tx) { // fails only with the run's own error
-		result = resultOf(tx.Run)
+		r.result = resultOf(tx.Run)
 		left = standing{tx.Run.Status, tx.Run.Thread().Seq, len(tx.Run.Thread().Queue())}
 	})
-	if result.Run == "" {
-		result = Result{Run: r.id, Thread: r.key.Thread, Status: events.StatusRunning}
+	if r.result.Run == "" {
+		r.result = Result{Run: r.id, Thread: r.key.Thread, Status: events.StatusRunning}
 	}
-	return result, left
+	return left
 }
 
 func resultOf(run *thread.Run) Result {

@@ -217,7 +217,7 @@ func (k *toolkits) make(known map[string]agent.Handler, key string, offered []to
 
 // unavailable answers for a tool that this build or program no longer has.
 func unavailable(name string) agent.Handler {
-	return loop.Pure(func(*thread.Tx, agent.Invocation) agent.Result {
+	return loop.Pure(func(*thread.Tx, *agent.Invocation) agent.Result {
 		return agent.Refuse(fmt.Errorf("%s is no longer available", name))
 	})
 }

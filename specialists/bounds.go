@@ -19,7 +19,7 @@ func Bounds(l team.Limits) document.Bounds {
 
 // RecordDocumentLimit puts a bound of the document that a write met into the log,
 // once for each bound.
-func RecordDocumentLimit(tx *thread.Tx, in agent.Invocation, err error) {
+func RecordDocumentLimit(tx *thread.Tx, in *agent.Invocation, err error) {
 	var limit *events.LimitError
 	if !errors.As(err, &limit) || tx.Run.LimitMet(limit.Limit) {
 		return

@@ -52,7 +52,7 @@ func (t tools) writeCited() agent.Tool {
 		Name:        plain.Name,
 		Description: plain.Description + " Give as sources the passages of your tools' results that it rests on.",
 		Parameters:  agent.Schema[citedArgs](boundSources, loop.Place(t.team.Document, false)),
-	}, func(tx *thread.Tx, in agent.Invocation, args citedCall) agent.Result {
+	}, func(tx *thread.Tx, in *agent.Invocation, args citedCall) agent.Result {
 		updated, err := t.entry(tx, in, args.Args(), args.writeArgs)
 		if err == nil {
 			err = t.support(tx, in, &updated, args.Sources)
@@ -71,7 +71,7 @@ func boundSources(schema *jsonschema.Schema) {
 
 // support checks the sources of an entry and records them with it. The error, for the
 // model, refuses the entry: once, the next one at its place is written as it is.
-func (t tools) support(tx *thread.Tx, in agent.Invocation, entry *events.DocumentUpdated, claims []sourceArgs) error {
+func (t tools) support(tx *thread.Tx, in *agent.Invocation, entry *events.DocumentUpdated, claims []sourceArgs) error {
 	dispatch := tx.Run.Dispatch(in.Dispatch)
 	cited, problems := check(dispatch, claims)
 	t.mark(entry, cited)

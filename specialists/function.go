@@ -121,7 +121,7 @@ func (r *role) record(tx *thread.Tx, tools tools, done Contribution) error {
 		if err != nil {
 			return err
 		}
-		in := agent.Invocation{Agent: r.agent, Dispatch: r.id, Tool: "write_section", Ref: events.CallRef{Arguments: string(text)}}
+		in := &agent.Invocation{Agent: r.agent, Dispatch: r.id, Tool: "write_section", Ref: events.CallRef{Arguments: string(text)}}
 		var place map[string]any // of the types that JSON knows
 		if err := in.Decode(&place); err != nil {
 			return err

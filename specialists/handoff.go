@@ -113,7 +113,7 @@ func sortedAliases(t *team.Team) []string {
 	return names
 }
 
-func (h handingOver) handle(tx *thread.Tx, in agent.Invocation) agent.Result {
+func (h handingOver) handle(tx *thread.Tx, in *agent.Invocation) agent.Result {
 	var args handoffArgs
 	if err := in.Decode(&args); err != nil {
 		return agent.Refuse(err)

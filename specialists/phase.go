@@ -61,7 +61,7 @@ func completePhase(t *team.Team, s team.Specialist, desk *handoff.Desk) agent.To
 				schema.Properties["next_phase"].Enum = loop.Enum(leads)
 			}),
 		},
-		Handler: loop.Last(func(tx *thread.Tx, in agent.Invocation) agent.Result {
+		Handler: loop.Last(func(tx *thread.Tx, in *agent.Invocation) agent.Result {
 			var args phaseArgs
 			if err := in.Decode(&args); err != nil {
 				return agent.Refuse(err)
@@ -73,7 +73,7 @@ func completePhase(t *team.Team, s team.Specialist, desk *handoff.Desk) agent.To
 
 // complete ends the phase, and has the next agent go on. Beyond [conversation.MaxTransitions]
 // in a row the agents go round in a ring: [Session.Prepare] then stops there.
-func complete(tx *thread.Tx, t *team.Team, flow *conversation.Flow, desk *handoff.Desk, in agent.Invocation, args phaseArgs) agent.Result {
+func complete(tx *thread.Tx, t *team.Team, flow *conversation.Flow, desk *handoff.Desk, in *agent.Invocation, args phaseArgs) agent.Result {
 	state := &tx.Run.Thread().Handoffs
 	before := flow.Phase(state.Progress)
 	desk.Learn(tx)

@@ -45,7 +45,7 @@ func ReadThread(t *team.Team, desk *handoff.Desk) agent.Tool {
 			count, before := schema.Properties["count"], schema.Properties["before"]
 			count.Minimum, count.Maximum, before.Minimum = new(1.0), new(float64(maxMessages)), new(1.0)
 		}),
-	}, func(tx *thread.Tx, in agent.Invocation, args readThreadArgs) agent.Result {
+	}, func(tx *thread.Tx, in *agent.Invocation, args readThreadArgs) agent.Result {
 		if args.Count < 0 || args.Count > maxMessages || args.Before < 0 {
 			return agent.Refuse(fmt.Errorf("count=%d before=%d: give a count from 1 to %d, and the number of a message, 1 or above", args.Count, args.Before, maxMessages))
 		}

@@ -74,7 +74,7 @@ func returnControl(desk *handoff.Desk) agent.Tool {
 				schema.Properties["artifacts_created"].Items.MaxLength = new(maxArtifactChars)
 			}),
 		},
-		Handler: loop.Last(func(tx *thread.Tx, in agent.Invocation) agent.Result {
+		Handler: loop.Last(func(tx *thread.Tx, in *agent.Invocation) agent.Result {
 			var args returnArgs
 			if err := in.Decode(&args); err != nil {
 				return agent.Refuse(err)
@@ -103,7 +103,7 @@ func setWorkflowState(states []string) agent.Tool {
 		Parameters: agent.Schema[stateArgs](func(schema *jsonschema.Schema) {
 			schema.Properties["state"].Enum = loop.Enum(states)
 		}),
-	}, func(tx *thread.Tx, in agent.Invocation, args stateArgs) agent.Result {
+	}, func(tx *thread.Tx, in *agent.Invocation, args stateArgs) agent.Result {
 		var metadata json.RawMessage
 		if args.Metadata != nil {
 			metadata, _ = json.Marshal(args.Metadata) // it came from JSON

@@ -51,7 +51,7 @@ func SupervisorTools(t *team.Team, s team.Specialist, desk *handoff.Desk) []agen
 }
 
 // permitted refuses what the sender of the run's message has no permission for.
-func permitted(tx *thread.Tx, in agent.Invocation, permission, what string) error {
+func permitted(tx *thread.Tx, in *agent.Invocation, permission, what string) error {
 	denied := tx.Run.Caller().Denied(permission, what)
 	if denied == nil {
 		return nil
@@ -70,7 +70,7 @@ func noteToUser(s team.Specialist) agent.Tool {
 		Parameters: agent.Schema[noteArgs](func(schema *jsonschema.Schema) {
 			schema.Properties["text"].MaxLength = new(maxNoteChars)
 		}),
-	}, func(tx *thread.Tx, in agent.Invocation, args noteArgs) agent.Result {
+	}, func(tx *thread.Tx, in *agent.Invocation, args noteArgs) agent.Result {
 		err := permitted(tx, in, access.SupervisorNote, "write a note to the user")
 		if err == nil && strings.TrimSpace(args.Text) == "" {
 			err = errors.New("the note is empty")
@@ -100,7 +100,7 @@ func supervisorHandOver(t *team.Team, desk *handoff.Desk) agent.Tool {
 			schema.Properties["reason"].MaxLength = new(conversation.MaxReasonChars)
 			schema.Properties["summary"].MaxLength = new(conversation.MaxSummaryChars)
 		}),
-	}, func(tx *thread.Tx, in agent.Invocation, args interveneArgs) agent.Result {
+	}, func(tx *thread.Tx, in *agent.Invocation, args interveneArgs) agent.Result {
 		h := conversation.Handoff{Source: in.Agent, Target: args.Target, Summary: args.Summary, Reason: args.Reason}
 		err := permitted(tx, in, access.SupervisorHandoff, fmt.Sprintf("hand the conversation to %s", args.Target))
 		if err == nil {
@@ -130,7 +130,7 @@ func pauseConversation(desk *handoff.Desk) agent.Tool {
 		Parameters: agent.Schema[pauseArgs](func(schema *jsonschema.Schema) {
 			schema.Properties["reason"].MaxLength = new(conversation.MaxReasonChars)
 		}),
-	}, func(tx *thread.Tx, in agent.Invocation, args pauseArgs) agent.Result {
+	}, func(tx *thread.Tx, in *agent.Invocation, args pauseArgs) agent.Result {
 		h := conversation.Handoff{Source: in.Agent, Target: events.HumanID, Summary: args.Reason, Reason: args.Reason}
 		err := permitted(tx, in, access.SupervisorPause, "pause the conversation")
 		if err == nil {

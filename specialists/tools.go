@@ -25,7 +25,7 @@ func (t tools) readTasks() agent.Tool {
 	return loop.PureFunc(llm.Tool{
 		Name:        "read_tasks",
 		Description: "Shows how tasks of the plan stand.",
-	}, func(tx *thread.Tx, _ agent.Invocation, args readTasksArgs) agent.Result {
+	}, func(tx *thread.Tx, _ *agent.Invocation, args readTasksArgs) agent.Result {
 		return agent.Result{Text: tx.Run.Board.RenderTasks(args.TaskIDs)}
 	})
 }
@@ -38,7 +38,7 @@ func (t tools) completeTask() agent.Tool {
 	return loop.PureFunc(llm.Tool{
 		Name:        "complete_task",
 		Description: "Marks your task as done.",
-	}, func(tx *thread.Tx, in agent.Invocation, args completeTaskArgs) agent.Result {
+	}, func(tx *thread.Tx, in *agent.Invocation, args completeTaskArgs) agent.Result {
 		updated, warning, result, err := tx.Run.Board.Complete(in.Agent, assigned(tx.Run, in.Dispatch), args.TaskID)
 		if err == nil && updated != nil && refusedInTurn(tx, in, updated.ID) {
 			err = fmt.Errorf("task %d stays open: an entry for it was refused in this turn. Write it first", updated.ID)
@@ -58,7 +58,7 @@ func (t tools) completeTask() agent.Tool {
 
 // refusedInTurn reports whether an entry for the task was refused in the turn of the call,
 // before it: what the model takes for written is not, and it has not read that yet.
-func refusedInTurn(tx *thread.Tx, in agent.Invocation, task events.TaskID) bool {
+func refusedInTurn(tx *thread.Tx, in *agent.Invocation, task events.TaskID) bool {
 	turn := tx.Run.Conversation(thread.ActorOf(in.Dispatch)).Turn()
 	if turn == nil || turn.ID != in.Ref.ModelCall {
 		return false
@@ -89,7 +89,7 @@ func (t tools) declineTask() agent.Tool {
 	return loop.PureFunc(llm.Tool{
 		Name:        "decline_task",
 		Description: "Says that your task cannot be done. It stays open; the facilitator is told the reason.",
-	}, func(tx *thread.Tx, in agent.Invocation, args declineTaskArgs) agent.Result {
+	}, func(tx *thread.Tx, in *agent.Invocation, args declineTaskArgs) agent.Result {
 		updated, result, err := tx.Run.Board.Decline(assigned(tx.Run, in.Dispatch), args.TaskID, args.Reason)
 		if err != nil {
 			return agent.Refuse(err)
@@ -116,7 +116,7 @@ func ReadDocument(t *team.Team) agent.Tool {
 		Name:        "read_document",
 		Description: "Shows the document, or one place of it, each entry with author and id.",
 		Parameters:  agent.Schema[struct{}](loop.Place(t.Document, true)),
-	}, func(tx *thread.Tx, _ agent.Invocation, place map[string]any) agent.Result {
+	}, func(tx *thread.Tx, _ *agent.Invocation, place map[string]any) agent.Result {
 		filter, err := t.Document.Filter(place)
 		if err != nil {
 			return agent.Refuse(err)
@@ -150,7 +150,7 @@ func (t tools) writeSection() agent.Tool {
 		Name:        writeTool,
 		Description: "Appends an entry to the document. The facilitator merges those of one place.",
 		Parameters:  agent.Schema[writeArgs](loop.Place(t.team.Document, false)),
-	}, func(tx *thread.Tx, in agent.Invocation, args writeCall) agent.Result {
+	}, func(tx *thread.Tx, in *agent.Invocation, args writeCall) agent.Result {
 		updated, err := t.entry(tx, in, args.Args(), args.writeArgs)
 		if err == nil {
 			t.mark(&updated, nil)
@@ -160,7 +160,7 @@ func (t tools) writeSection() agent.Tool {
 }
 
 // entry decides an entry. The error is for the model.
-func (t tools) entry(tx *thread.Tx, in agent.Invocation, place map[string]any, args writeArgs) (events.DocumentUpdated, error) {
+func (t tools) entry(tx *thread.Tx, in *agent.Invocation, place map[string]any, args writeArgs) (events.DocumentUpdated, error) {
 	at, err := t.team.Document.Place(place)
 	if err != nil {
 		return events.DocumentUpdated{}, err
@@ -176,7 +176,7 @@ func (t tools) entry(tx *thread.Tx, in agent.Invocation, place map[string]any, a
 }
 
 // put writes an entry, unless it was refused.
-func (t tools) put(tx *thread.Tx, in agent.Invocation, entry events.DocumentUpdated, refused error) agent.Result {
+func (t tools) put(tx *thread.Tx, in *agent.Invocation, entry events.DocumentUpdated, refused error) agent.Result {
 	if refused != nil {
 		return agent.Refuse(refused)
 	}

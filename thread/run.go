@@ -230,10 +230,25 @@ func (r *Run) apply(env events.Envelope) error {
 		r.write(env)
 		return r.Document.Apply(env)
 	}
+	if known, err := r.dispatched(env); known {
+		return err
+	}
 	if known, err := r.keep(env); known {
 		return err
 	}
 	return r.converse(env)
+}
+
+// dispatched folds that a specialist began or ended. It reports whether the event says so.
+func (r *Run) dispatched(env events.Envelope) (known bool, err error) {
+	switch e := env.Data.(type) {
+	case events.AgentStarted:
+		return true, r.startDispatch(env, e)
+	case events.AgentFinished:
+		r.lapse(ActorOf(env.Dispatch))
+		return true, r.finishDispatch(env, e)
+	}
+	return false, nil
 }
 
 // keep folds the kinds that are of no conversation. It reports whether the event's is one of them.
@@ -250,11 +265,6 @@ func (r *Run) keep(env events.Envelope) (known bool, err error) {
 		if d := r.byID[env.Dispatch]; d != nil {
 			d.Refused = append(d.Refused, e)
 		}
-	case events.AgentStarted:
-		return true, r.startDispatch(env, e)
-	case events.AgentFinished:
-		r.lapse(ActorOf(env.Dispatch))
-		return true, r.finishDispatch(env, e)
 	case events.LimitReached:
 		r.Limits = append(r.Limits, e)
 	case events.FinalAnswer:

@@ -11,7 +11,7 @@ import (
 
 // await asks a person, or takes the answer; it reports whether the call waits for one.
 // What was asked is in the log, so that a resume waits on.
-func (l *Loop) await(tx *thread.Tx, handler Await, in agent.Invocation) (waits bool) {
+func (l *Loop) await(tx *thread.Tx, handler Await, in *agent.Invocation) (waits bool) {
 	input := tx.Run.Asked(in.Ref.CallID)
 	switch {
 	case input == nil:

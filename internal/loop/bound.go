@@ -11,7 +11,7 @@ import (
 )
 
 // finish records a result. What is cut off was not shown.
-func (l *Loop) finish(tx *thread.Tx, in agent.Invocation, result agent.Result) {
+func (l *Loop) finish(tx *thread.Tx, in *agent.Invocation, result agent.Result) {
 	sources := sourcesOf(result)
 	result.Text = tellChanged(tx.Run, in, result.Text)
 	if len(result.Parts) > 0 {
@@ -54,7 +54,7 @@ func named(s string) string {
 }
 
 // emitDone records the result of the call.
-func (l *Loop) emitDone(tx *thread.Tx, in agent.Invocation, done events.ToolCallDone) {
+func (l *Loop) emitDone(tx *thread.Tx, in *agent.Invocation, done events.ToolCallDone) {
 	done.Agent, done.Tool, done.Phase, done.CallRef = l.Spec.ID, in.Tool, "complete", in.Ref
 	tx.Emit(l.Spec.ID, l.ID, done)
 }

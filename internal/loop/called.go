@@ -30,7 +30,7 @@ func (t *turn) called() events.ModelCalled {
 }
 
 // brokenOff is the completion of a stream that broke after calls of it had started.
-func (l *Loop) brokenOff(req llm.Request, t *turn) *llm.Completion {
+func (l *Loop) brokenOff(req *llm.Request, t *turn) *llm.Completion {
 	done := l.interrupted(req, events.Reply{
 		Text: t.text.String(), Reasoning: t.reasoning.String(), Extra: t.extra,
 		ToolCalls: t.calls[:t.named], FinishReason: events.FinishToolCalls,
@@ -43,8 +43,8 @@ func (l *Loop) brokenOff(req llm.Request, t *turn) *llm.Completion {
 
 // interrupted is the completion of a call of whose reply only this is left, paid for by
 // estimate.
-func (l *Loop) interrupted(req llm.Request, reply events.Reply) *llm.Completion {
-	usage, target := llm.EstimateUsage(&req, &reply), l.target()
+func (l *Loop) interrupted(req *llm.Request, reply events.Reply) *llm.Completion {
+	usage, target := llm.EstimateUsage(req, &reply), l.target()
 	return &llm.Completion{
 		Reply: reply, Usage: usage, CostUSD: l.Governor.Cost(target, usage),
 		Model: target.Model, Provider: target.Endpoint.Name, Attempts: 1,
@@ -57,8 +57,8 @@ const unwrittenBytes = 8000
 
 // lastTurn estimates what the turn that wraps the run up would use: the history so far,
 // the document, an answer.
-func lastTurn(req llm.Request, documentBytes int) *events.Usage {
-	usage := llm.EstimateUsage(&req, nil)
+func lastTurn(req *llm.Request, documentBytes int) *events.Usage {
+	usage := llm.EstimateUsage(req, nil)
 	usage.InputTokens += int64(documentBytes+unwrittenBytes) / llm.BytesPerToken
 	return &usage
 }

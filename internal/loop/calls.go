@@ -32,7 +32,7 @@ type pending struct {
 // have ended. A [Last] comes when all others are over.
 func (l *Loop) advance(tx *thread.Tx, a advancing) []pending {
 	var start []pending
-	var last []agent.Invocation
+	var last []*agent.Invocation
 	waits := false
 	if a.early == nil {
 		l.recordTooMany(tx, len(a.calls))
@@ -42,7 +42,7 @@ func (l *Loop) advance(tx *thread.Tx, a advancing) []pending {
 		if over {
 			continue
 		}
-		in := agent.Invocation{
+		in := &agent.Invocation{
 			Run: l.Run, Traceparent: tx.Run.Started.Traceparent,
 			Agent: l.Spec.ID, Dispatch: l.ID.Dispatch(), Tool: tc.Name, Time: tx.Now,
 			Ref: events.CallRef{
@@ -87,7 +87,7 @@ func (l *Loop) advance(tx *thread.Tx, a advancing) []pending {
 
 // open starts a slow call. It is granted where the result is to be run, and asked where a
 // person is to decide on it.
-func (l *Loop) open(tx *thread.Tx, tool compiled, call *thread.Call, in agent.Invocation) (p pending, may standing) {
+func (l *Loop) open(tx *thread.Tx, tool compiled, call *thread.Call, in *agent.Invocation) (p pending, may standing) {
 	var opened bool
 	switch handler := tool.Handler.(type) {
 	case Dispatch:
@@ -145,7 +145,7 @@ func (l *Loop) recordTooMany(tx *thread.Tx, calls int) {
 
 // refuse answers a call that is not run. Dispatch tools have an event of their own
 // for it.
-func (l *Loop) refuse(tx *thread.Tx, tool compiled, in agent.Invocation, reason error) {
+func (l *Loop) refuse(tx *thread.Tx, tool compiled, in *agent.Invocation, reason error) {
 	if _, dispatch := tool.Handler.(Dispatch); dispatch || strings.HasPrefix(in.Tool, DispatchPrefix) {
 		tx.Emit(l.Spec.ID, l.ID, events.DispatchRefused{
 			Tool: in.Tool, Result: l.bounded(tx, agent.Refuse(reason).Text), CallRef: in.Ref,
@@ -156,7 +156,7 @@ func (l *Loop) refuse(tx *thread.Tx, tool compiled, in agent.Invocation, reason 
 }
 
 // decide runs a decision. A panic in it is a result, not the end of the run.
-func (l *Loop) decide(tx *thread.Tx, handler Pure, in agent.Invocation) (result agent.Result) {
+func (l *Loop) decide(tx *thread.Tx, handler Pure, in *agent.Invocation) (result agent.Result) {
 	defer func() {
 		if p := recover(); p != nil {
 			result = l.panicked(tx, in, p)
@@ -165,14 +165,14 @@ func (l *Loop) decide(tx *thread.Tx, handler Pure, in agent.Invocation) (result 
 	return handler(tx, in)
 }
 
-func (l *Loop) panicked(tx *thread.Tx, in agent.Invocation, p any) agent.Result {
+func (l *Loop) panicked(tx *thread.Tx, in *agent.Invocation, p any) agent.Result {
 	tx.Emit(l.Spec.ID, l.ID, events.Warning{
 		Code: events.WarnToolPanicked, Message: fmt.Sprintf("The tool %s panicked: %v", in.Tool, p),
 	})
 	return agent.Result{Text: "Error: " + in.Tool + " failed internally. Continue without it.", Failed: true}
 }
 
-func (l *Loop) openDispatch(tx *thread.Tx, handler Dispatch, call *thread.Call, in agent.Invocation) (pending, bool) {
+func (l *Loop) openDispatch(tx *thread.Tx, handler Dispatch, call *thread.Call, in *agent.Invocation) (pending, bool) {
 	var id events.DispatchID
 	if call != nil && call.Started {
 		id = call.Dispatch

@@ -26,7 +26,7 @@ const compactPrompt = "Summarize the work above for yourself: what was asked, wh
 
 // mustCompact reports whether the request is over the model's window, as far as we
 // know, and has a history that can be made shorter.
-func (l *Loop) mustCompact(req llm.Request) bool {
+func (l *Loop) mustCompact(req *llm.Request) bool {
 	if !l.compactable {
 		return false
 	}
@@ -34,12 +34,12 @@ func (l *Loop) mustCompact(req llm.Request) bool {
 		return true
 	}
 	window := l.Spec.WindowTokens
-	return window > 0 && llm.EstimateUsage(&req, nil).InputTokens > int64(window*compactAt/100)
+	return window > 0 && llm.EstimateUsage(req, nil).InputTokens > int64(window*compactAt/100)
 }
 
 // compact summarizes the history, or as much of it as fits into one call: what follows is
 // left to the next one, which is given the summary so far. Nothing is left out unseen.
-func (l *Loop) compact(ctx context.Context, req llm.Request, wrapUp bool) error {
+func (l *Loop) compact(ctx context.Context, req *llm.Request, wrapUp bool) error {
 	window := l.compactingWindow(req)
 	var digest thread.Digest
 	if err := l.Journal.Do(func(tx *thread.Tx) { digest = tx.Run.Conversation(l.ID).Digest() }); err != nil {
@@ -47,12 +47,12 @@ func (l *Loop) compact(ctx context.Context, req llm.Request, wrapUp bool) error 
 	}
 	history := transcript(req.Messages[1:])
 	part, end := cutPart(history, digest.Covered, window*llm.BytesPerToken/2)
-	ask := l.Spec.tuned(llm.Request{
+	ask := l.Spec.tuned(&llm.Request{
 		Run: l.Run, Call: compactID(req.Call, digest.Steps), Priority: l.Priority,
 		Messages: []events.Message{req.Messages[0], {Role: events.RoleUser, Content: compactRequest(digest.Summary, part)}},
 	})
-	call, err := l.admit(ctx, ask, Estimate{
-		Usage: llm.EstimateUsage(&ask, nil), Target: l.target(), WrapUp: wrapUp,
+	call, err := l.admit(ctx, ask.Call, Estimate{
+		Usage: llm.EstimateUsage(ask, nil), Target: l.target(), WrapUp: wrapUp,
 	})
 	if err != nil {
 		return l.refused(err, wrapUp)
@@ -93,13 +93,13 @@ func (l *Loop) compact(ctx context.Context, req llm.Request, wrapUp bool) error 
 
 // compactingWindow is the window that a summary is asked for in. Where the endpoint refused the
 // request, what is said of its window is wrong: it is close below what was refused.
-func (l *Loop) compactingWindow(req llm.Request) int {
+func (l *Loop) compactingWindow(req *llm.Request) int {
 	window := l.Spec.WindowTokens
 	if window == 0 {
 		return assumedWindowTokens
 	}
 	if l.outgrown == req.Call {
-		refused := int(llm.EstimateUsage(&req, nil).InputTokens)
+		refused := int(llm.EstimateUsage(req, nil).InputTokens)
 		window = min(window, max(assumedWindowTokens, refused/refusedShare))
 	}
 	return window

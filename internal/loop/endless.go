@@ -38,7 +38,7 @@ func endless(err error) bool {
 
 // askSmaller asks once more for a reply that did not end, for a smaller one, unless the
 // run was cancelled meanwhile. What was tried stays with the call.
-func (l *Loop) askSmaller(ctx context.Context, req llm.Request, t *turn, cause error) error {
+func (l *Loop) askSmaller(ctx context.Context, req *llm.Request, t *turn, cause error) error {
 	over := false
 	if err := l.Journal.Do(func(tx *thread.Tx) { over = l.Role.Over(tx.Run) || tx.Run.Cancelled }); err != nil || over {
 		return cmp.Or(err, cause)
@@ -48,8 +48,9 @@ func (l *Loop) askSmaller(ctx context.Context, req llm.Request, t *turn, cause e
 	}
 	t.reset()
 	l.Live.Take(&llm.Delta{Retry: &llm.Retry{Err: cause}})
-	req.MaxOutputTokens = l.Spec.smaller(req.MaxOutputTokens)
-	return l.read(ctx, req, t)
+	smaller := *req
+	smaller.MaxOutputTokens = l.Spec.smaller(req.MaxOutputTokens)
+	return l.read(ctx, &smaller, t)
 }
 
 // anew begins the call again that was given up, or ended, with that error. The error is

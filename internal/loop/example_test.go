@@ -18,7 +18,7 @@ import (
 // this for a facilitator and its specialists, with a durable journal, retries and limits.
 func Example() {
 	forecast := loop.PureFunc(llm.Tool{Name: "forecast", Description: "Returns the weather forecast."},
-		func(*thread.Tx, agent.Invocation, struct{}) agent.Result { return agent.Result{Text: "Sunny"} })
+		func(*thread.Tx, *agent.Invocation, struct{}) agent.Result { return agent.Result{Text: "Sunny"} })
 	tools, err := loop.NewToolset([]agent.Tool{forecast})
 	if err != nil {
 		log.Fatal(err)

@@ -14,7 +14,7 @@ import (
 
 // openSlow puts the start of a slow call into the log, and gives it to be run. What a
 // dead process had under way is repeated only where that does no harm.
-func (l *Loop) openSlow(tx *thread.Tx, effect events.Effect, call *thread.Call, in agent.Invocation, run func(context.Context) error) (pending, bool) {
+func (l *Loop) openSlow(tx *thread.Tx, effect events.Effect, call *thread.Call, in *agent.Invocation, run func(context.Context) error) (pending, bool) {
 	resumed := call != nil && call.Started && !l.running[in.Ref.Index]
 	switch {
 	case resumed && !repeatable(effect):
@@ -35,7 +35,7 @@ func repeatable(effect events.Effect) bool {
 
 // consult runs the call and records its result. It is waited for: whom it asks has
 // bounds of its own, and ends with ctx.
-func (l *Loop) consult(ctx context.Context, handler Consult, in agent.Invocation) error {
+func (l *Loop) consult(ctx context.Context, handler Consult, in *agent.Invocation) error {
 	out := outside.Guarded(ctx, func(ctx context.Context) (agent.Result, error) {
 		text, err := handler(ctx, l.Journal, l.Dispatcher, in)
 		return agent.Result{Text: text}, err
@@ -48,9 +48,9 @@ func (l *Loop) consult(ctx context.Context, handler Consult, in agent.Invocation
 
 // external runs the call, within tool_timeout, and records its result. A call that a
 // stop of the run cut off has none: a resume judges it by its effect.
-func (l *Loop) external(ctx context.Context, handler agent.External, in agent.Invocation) error {
-	bounded, in, end := l.whileHeard(ctx, in)
-	out := outside.Call(bounded, func(ctx context.Context) (agent.Result, error) { return handler.Call(ctx, in) })
+func (l *Loop) external(ctx context.Context, handler agent.External, in *agent.Invocation) error {
+	bounded, heeded, end := l.whileHeard(ctx, in)
+	out := outside.Call(bounded, func(ctx context.Context) (agent.Result, error) { return handler.Call(ctx, heeded) })
 	end()
 	cut := out.Err != nil && suspended(ctx)
 	kept, err := l.keep(context.WithoutCancel(ctx), in, &out.Value)
@@ -86,7 +86,7 @@ func LeftBehind(who string) events.Warning {
 // whileHeard gives the context of an external call, and the call with what its Progress
 // does. The context ends, with the bound as its cause, once the call has reported no progress
 // for tool_timeout; end gives it back.
-func (l *Loop) whileHeard(ctx context.Context, in agent.Invocation) (bounded context.Context, heeded agent.Invocation, end func()) {
+func (l *Loop) whileHeard(ctx context.Context, in *agent.Invocation) (bounded context.Context, heeded agent.Invocation, end func()) {
 	bounded, stop := context.WithCancelCause(ctx)
 	tell, done := l.Live.Work()
 	heard := func(words string) {
@@ -116,7 +116,7 @@ func (l *Loop) whileHeard(ctx context.Context, in agent.Invocation) (bounded con
 }
 
 // record records the result of a slow call, unless the turn is over without it.
-func (l *Loop) record(tx *thread.Tx, in agent.Invocation, effect events.Effect, out outside.Outcome[agent.Result], kept *keeping) {
+func (l *Loop) record(tx *thread.Tx, in *agent.Invocation, effect events.Effect, out outside.Outcome[agent.Result], kept *keeping) {
 	turn := tx.Run.Conversation(l.ID).Turn()
 	if turn == nil || turn.ID != in.Ref.ModelCall || tx.Run.Cancelled {
 		return
@@ -129,7 +129,7 @@ func (l *Loop) record(tx *thread.Tx, in agent.Invocation, effect events.Effect, 
 	l.finish(tx, in, l.resultOf(tx, in, effect, out))
 }
 
-func (l *Loop) resultOf(tx *thread.Tx, in agent.Invocation, effect events.Effect, out outside.Outcome[agent.Result]) agent.Result {
+func (l *Loop) resultOf(tx *thread.Tx, in *agent.Invocation, effect events.Effect, out outside.Outcome[agent.Result]) agent.Result {
 	var limit *events.LimitError
 	switch {
 	case out.Panic != nil:

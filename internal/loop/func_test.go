@@ -39,7 +39,7 @@ func TestFuncs(t *testing.T) {
 		agent.Func(llm.Tool{Name: "fetch"}, events.EffectPure, func(_ context.Context, _ agent.Invocation, args forecastArgs) (agent.Result, error) {
 			return answer(args), nil
 		}),
-		loop.PureFunc(llm.Tool{Name: "think"}, func(_ *thread.Tx, _ agent.Invocation, args forecastArgs) agent.Result {
+		loop.PureFunc(llm.Tool{Name: "think"}, func(_ *thread.Tx, _ *agent.Invocation, args forecastArgs) agent.Result {
 			return answer(args)
 		}),
 	}

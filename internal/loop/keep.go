@@ -53,7 +53,7 @@ func (l *Loop) folder(tx *thread.Tx) (own agent.Folder) {
 // A nil keeping has nothing to tell.
 type keeping struct {
 	loop    *Loop
-	in      agent.Invocation
+	in      *agent.Invocation
 	created []events.ArtifactCreated
 	limits  []events.LimitReached
 	// room is how many bytes the run may still keep, below 0 for any; imageRoom how many
@@ -64,7 +64,7 @@ type keeping struct {
 
 // keep puts the images and files of a result, and its text if that is longer than what the
 // model is shown; the result then tells of them. The error is the store's.
-func (l *Loop) keep(ctx context.Context, in agent.Invocation, result *agent.Result) (*keeping, error) {
+func (l *Loop) keep(ctx context.Context, in *agent.Invocation, result *agent.Result) (*keeping, error) {
 	images := slices.ContainsFunc(result.Parts, func(p events.Part) bool { return len(p.Bytes) > 0 })
 	long := l.Spec.MaxResultChars > 0 && chars.Over(texts(result), l.Spec.MaxResultChars)
 	switch {
@@ -226,17 +226,18 @@ func (k *keeping) tell(tx *thread.Tx) {
 
 // withFiles gives the request with the bytes of the images and PDFs that are kept beside the
 // log. One that cannot be read is told of.
-func (l *Loop) withFiles(ctx context.Context, req llm.Request) llm.Request {
+func (l *Loop) withFiles(ctx context.Context, req *llm.Request) *llm.Request {
 	if l.Files == nil {
 		return req
 	}
-	cloned := false
+	whole := req
 	for i := range req.Messages {
 		if !slices.ContainsFunc(req.Messages[i].Parts, isKept) {
 			continue
 		}
-		if !cloned {
-			req.Messages, cloned = slices.Clone(req.Messages), true
+		if whole == req {
+			copied := *req
+			whole, copied.Messages = &copied, slices.Clone(req.Messages)
 		}
 		parts := slices.Clone(req.Messages[i].Parts)
 		for j := range parts {
@@ -244,9 +245,9 @@ func (l *Loop) withFiles(ctx context.Context, req llm.Request) llm.Request {
 				parts[j] = l.loaded(ctx, parts[j])
 			}
 		}
-		req.Messages[i].Parts = parts
+		whole.Messages[i].Parts = parts
 	}
-	return req
+	return whole
 }
 
 // isKept reports whether the part is an image or a PDF whose bytes are beside the log.

@@ -29,7 +29,7 @@ const (
 // its tool needs it, or takes the decision. The call
 // is given back with the arguments that it is to be run with. What is in the log as started
 // was granted.
-func (l *Loop) leave(tx *thread.Tx, tool compiled, handler agent.External, call *thread.Call, in agent.Invocation) (agent.Invocation, standing) {
+func (l *Loop) leave(tx *thread.Tx, tool compiled, handler agent.External, call *thread.Call, in *agent.Invocation) (*agent.Invocation, standing) {
 	started := call != nil && call.Started
 	if !started && l.Spec.Requires != nil {
 		for _, permission := range l.Spec.Requires(in.Tool, in.Ref.Arguments) {
@@ -62,7 +62,9 @@ func (l *Loop) leave(tx *thread.Tx, tool compiled, handler agent.External, call 
 		return in, refused
 	}
 	if len(decided.Arguments) > 0 {
-		in.Ref.Arguments = string(decided.Arguments)
+		changed := *in
+		changed.Ref.Arguments = string(decided.Arguments)
+		in = &changed
 		if err := tool.takes(in.Ref.Arguments); err != nil && !started {
 			l.finish(tx, in, agent.Refuse(fmt.Errorf("%s was not run: the arguments that the user gave do not fit its schema: %s",
 				in.Tool, chars.Clip(err.Error(), clipArguments))))
@@ -75,7 +77,7 @@ func (l *Loop) leave(tx *thread.Tx, tool compiled, handler agent.External, call 
 // clipAsked bounds how much of a call's arguments the question has; they are beside it in full.
 const clipAsked = 300
 
-func (l *Loop) askLeave(tx *thread.Tx, handler agent.External, in agent.Invocation) events.InputRequested {
+func (l *Loop) askLeave(tx *thread.Tx, handler agent.External, in *agent.Invocation) events.InputRequested {
 	effect := handler.Effect
 	if effect == "" {
 		effect = events.EffectEffectful
@@ -102,7 +104,7 @@ func denied(decided *events.Approval) string {
 
 // tellChanged is the text of a call's result, with the arguments that it was run with where a
 // person changed them.
-func tellChanged(run *thread.Run, in agent.Invocation, text string) string {
+func tellChanged(run *thread.Run, in *agent.Invocation, text string) string {
 	input := run.Asked(in.Ref.CallID)
 	if input == nil || input.Answer == nil || input.Answer.Approval == nil || input.Answer.Approval.Decision != events.DecisionApprove ||
 		len(input.Answer.Approval.Arguments) == 0 {

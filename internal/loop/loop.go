@@ -92,7 +92,7 @@ func (l *Loop) Drive(ctx context.Context) error {
 }
 
 // ask makes the next turn, or first the room for it.
-func (l *Loop) ask(ctx context.Context, req llm.Request, wrapUp bool) error {
+func (l *Loop) ask(ctx context.Context, req *llm.Request, wrapUp bool) error {
 	if l.mustCompact(req) {
 		return l.compact(ctx, req, wrapUp)
 	}
@@ -100,11 +100,11 @@ func (l *Loop) ask(ctx context.Context, req llm.Request, wrapUp bool) error {
 }
 
 // next finishes what the log says is unfinished and gives the next model call.
-func (l *Loop) next(ctx context.Context) (NextStep, llm.Request, error) {
+func (l *Loop) next(ctx context.Context) (NextStep, *llm.Request, error) {
 	for {
 		var (
 			step    NextStep
-			req     llm.Request
+			req     *llm.Request
 			start   []pending
 			waiting bool
 		)
@@ -176,7 +176,7 @@ func calls(turn *thread.Turn) []events.ToolCall {
 }
 
 // request builds the next model call from the configuration and the history.
-func (l *Loop) request(run *thread.Run, conv *thread.Conversation) llm.Request {
+func (l *Loop) request(run *thread.Run, conv *thread.Conversation) *llm.Request {
 	if l.opening == nil {
 		l.opening = append([]events.Message{{Role: events.RoleSystem, Content: l.Spec.System}}, l.Role.Opening(run)...)
 	}
@@ -193,14 +193,14 @@ func (l *Loop) request(run *thread.Run, conv *thread.Conversation) llm.Request {
 	}
 	messages = append(messages, history...)
 	l.compactable = len(messages) > len(l.opening)+1+conv.Heard()
-	return l.Spec.tuned(llm.Request{
+	return l.Spec.tuned(&llm.Request{
 		Messages: messages, Tools: l.Spec.Tools.Specs(), MaxOutputTokens: l.Spec.MaxOutputTokens, CacheKey: l.Spec.CacheKey,
 		Doors: conv.Doors(), Run: l.Run, Call: conv.NextTurn(), Priority: l.Priority,
 	})
 }
 
 // tuned gives the request as the agent's models are to be asked.
-func (s *Spec) tuned(req llm.Request) llm.Request {
+func (s *Spec) tuned(req *llm.Request) *llm.Request {
 	req.Effort, req.Temperature, req.Tier, req.Silence = s.Effort, s.Temperature, s.Tier, s.Silence
 	return req
 }

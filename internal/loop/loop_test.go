@@ -29,7 +29,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestToolThatPanics(t *testing.T) {
 	j := newJournal(t)
 	tools := []agent.Tool{
-		tool("think", loop.Pure(func(*thread.Tx, agent.Invocation) agent.Result { panic("no thought") })),
+		tool("think", loop.Pure(func(*thread.Tx, *agent.Invocation) agent.Result { panic("no thought") })),
 		tool("fetch", agent.External{Call: text(func(context.Context, agent.Invocation) (string, error) { panic("no net") })}),
 	}
 	l, script := newLoop(t, j, tools, llmtest.Calls("", call("think"), call("fetch")), llmtest.Says("Done"))
@@ -64,7 +64,7 @@ func TestOrderWithinATurn(t *testing.T) {
 				return name + " done", nil
 			})})
 		}
-		pure := tool("pure", loop.Pure(func(*thread.Tx, agent.Invocation) agent.Result {
+		pure := tool("pure", loop.Pure(func(*thread.Tx, *agent.Invocation) agent.Result {
 			note <- "pure"
 			return agent.Result{Text: "pure done"}
 		}))
@@ -279,7 +279,7 @@ func (silent) Stream(context.Context, llm.Request) iter.Seq2[llm.Delta, error] {
 }
 
 func TestToolset(t *testing.T) {
-	nothing := loop.Pure(func(*thread.Tx, agent.Invocation) agent.Result { return agent.Result{} })
+	nothing := loop.Pure(func(*thread.Tx, *agent.Invocation) agent.Result { return agent.Result{} })
 	_, err := loop.NewToolset([]agent.Tool{tool("a", nothing), tool("a", nothing)})
 	require.ErrorContains(t, err, "tool a: a second tool of this name")
 	_, err = loop.NewToolset([]agent.Tool{{Tool: llm.Tool{Name: "b", Parameters: []byte(`{"type":`)}, Handler: nothing}})
@@ -310,7 +310,7 @@ func (*asker) Prepare(_ *thread.Tx, conv *thread.Conversation, _ *events.LimitEr
 // goes on once there is an answer.
 func TestAgentAwaitsInput(t *testing.T) {
 	j := newJournal(t)
-	think := tool("think", loop.Pure(func(*thread.Tx, agent.Invocation) agent.Result { return agent.Result{Text: "Which city?"} }))
+	think := tool("think", loop.Pure(func(*thread.Tx, *agent.Invocation) agent.Result { return agent.Result{Text: "Which city?"} }))
 	first, script := newLoop(t, j, []agent.Tool{think}, llmtest.Calls("", call("think")), llmtest.Says("Kyoto it is"))
 	for range 2 {
 		again := *first

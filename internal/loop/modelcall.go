@@ -38,13 +38,13 @@ type modelCall struct {
 }
 
 // admit waits until the bounds allow the call.
-func (l *Loop) admit(ctx context.Context, req llm.Request, estimate Estimate) (*modelCall, error) {
+func (l *Loop) admit(ctx context.Context, id events.ModelCallID, estimate Estimate) (*modelCall, error) {
 	l.Live.Enter(agent.PhaseQueued)
 	reservation, err := l.Governor.Admit(ctx, estimate)
 	if err != nil {
 		return nil, err
 	}
-	c := &modelCall{loop: l, id: req.Call, estimate: estimate, agent: ctx, reservation: reservation, begun: time.Now()}
+	c := &modelCall{loop: l, id: id, estimate: estimate, agent: ctx, reservation: reservation, begun: time.Now()}
 	c.ctx, c.stop = context.WithCancelCause(ctx)
 	return c, nil
 }

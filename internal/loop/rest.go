@@ -31,8 +31,8 @@ func (l *Loop) rest(ctx context.Context) error {
 		return err
 	}
 	l.restAsked = cut
-	call, err := l.admit(ctx, req, Estimate{
-		Usage: llm.EstimateUsage(&req, nil), Target: l.target(), LastTurn: l.last,
+	call, err := l.admit(ctx, req.Call, Estimate{
+		Usage: llm.EstimateUsage(req, nil), Target: l.target(), LastTurn: l.last,
 	})
 	if err != nil {
 		return suspendedOnly(err)
@@ -62,7 +62,7 @@ func (l *Loop) lacksRest(turn *thread.Turn) bool { return turn.LacksRest() && tu
 
 // restRequest gives the turn whose rest is to be asked for, "" for none, and the call
 // that asks.
-func (l *Loop) restRequest() (cut events.ModelCallID, req llm.Request, err error) {
+func (l *Loop) restRequest() (cut events.ModelCallID, req *llm.Request, err error) {
 	err = l.Journal.Do(func(tx *thread.Tx) {
 		cut = ""
 		conv := tx.Run.Conversation(l.ID)

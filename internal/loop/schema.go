@@ -12,11 +12,11 @@ import (
 )
 
 // PureFunc is [agent.Func] for a decision, a [Pure].
-func PureFunc[In any](tool llm.Tool, decide func(tx *thread.Tx, in agent.Invocation, args In) agent.Result) agent.Tool {
+func PureFunc[In any](tool llm.Tool, decide func(tx *thread.Tx, in *agent.Invocation, args In) agent.Result) agent.Tool {
 	if tool.Parameters == nil {
 		tool.Parameters = agent.Schema[In]()
 	}
-	return agent.Tool{Tool: tool, Handler: Pure(func(tx *thread.Tx, in agent.Invocation) agent.Result {
+	return agent.Tool{Tool: tool, Handler: Pure(func(tx *thread.Tx, in *agent.Invocation) agent.Result {
 		var args In
 		if err := in.Decode(&args); err != nil {
 			return agent.Refuse(err)

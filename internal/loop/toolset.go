@@ -42,26 +42,26 @@ var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
 // Pure is a tool that is a decision on the run's state. Its facts and its result
 // are committed together with the turn that called it.
-type Pure func(tx *thread.Tx, in agent.Invocation) agent.Result
+type Pure func(tx *thread.Tx, in *agent.Invocation) agent.Result
 
 // Last is a [Pure] that is decided when every other call of its turn has its result, since
 // the turn is the agent's last for now. Nothing behind it starts before the turn has
 // streamed in whole.
-type Last func(tx *thread.Tx, in agent.Invocation) agent.Result
+type Last func(tx *thread.Tx, in *agent.Invocation) agent.Result
 
 // Dispatch is a tool that starts another agent and waits for it. The decision
 // emits agent_started and returns its id, or says why not; the loop's
 // [Dispatcher] then drives the agent.
-type Dispatch func(tx *thread.Tx, in agent.Invocation) (id events.DispatchID, refusal string)
+type Dispatch func(tx *thread.Tx, in *agent.Invocation) (id events.DispatchID, refusal string)
 
 // Consult is a tool that starts agents itself, as many as it needs, and waits for
 // them. What it started is in the log, so it is called again on resume, and finds
 // there what it has.
-type Consult func(ctx context.Context, journal Journal, dispatcher Dispatcher, in agent.Invocation) (string, error)
+type Consult func(ctx context.Context, journal Journal, dispatcher Dispatcher, in *agent.Invocation) (string, error)
 
 // Await is a tool whose result is the answer of a person, however long that takes. The
 // decision emits an input_requested for the call, or says what is wrong with it.
-type Await func(tx *thread.Tx, in agent.Invocation) error
+type Await func(tx *thread.Tx, in *agent.Invocation) error
 
 // ToolHandler marks a handler.
 func (Await) ToolHandler() {}

@@ -53,12 +53,12 @@ func (t *turn) early() *events.Early {
 }
 
 // turn makes one model call and commits what came of it.
-func (l *Loop) turn(ctx context.Context, req llm.Request, wrapUp bool) error {
+func (l *Loop) turn(ctx context.Context, req *llm.Request, wrapUp bool) error {
 	if wrapUp {
 		req.ToolChoice = llm.ToolChoiceNone
 	}
-	call, err := l.admit(ctx, req, Estimate{
-		Usage: llm.EstimateUsage(&req, nil), Target: l.target(), LastTurn: l.last, WrapUp: wrapUp,
+	call, err := l.admit(ctx, req.Call, Estimate{
+		Usage: llm.EstimateUsage(req, nil), Target: l.target(), LastTurn: l.last, WrapUp: wrapUp,
 	})
 	if err != nil {
 		return l.refused(err, wrapUp)
@@ -116,7 +116,7 @@ var errNoCompletion = errors.New("the stream ended without a completion")
 
 // stream reads the reply, and once more a smaller one if it does not end. The error is nil
 // exactly if the turn is done; it tells what was tried.
-func (l *Loop) stream(ctx context.Context, req llm.Request, t *turn) error {
+func (l *Loop) stream(ctx context.Context, req *llm.Request, t *turn) error {
 	req = l.withFiles(ctx, req)
 	err := l.read(ctx, req, t)
 	if t.done != nil || t.started || !endless(err) {
@@ -126,10 +126,10 @@ func (l *Loop) stream(ctx context.Context, req llm.Request, t *turn) error {
 }
 
 // read makes the model call and reads its reply.
-func (l *Loop) read(ctx context.Context, req llm.Request, t *turn) error {
+func (l *Loop) read(ctx context.Context, req *llm.Request, t *turn) error {
 	l.Live.Asks(t.id)
 	req.Begin = l.Governor.Parking()
-	for delta, err := range l.Caller.Stream(t.call.ctx, l.Spec.Route, req) {
+	for delta, err := range l.Caller.Stream(t.call.ctx, l.Spec.Route, *req) {
 		if err != nil {
 			return t.call.failed(err)
 		}
