@@ -36,6 +36,8 @@ type Entry struct {
 func (e Entry) Who() string {
 	who := "convene"
 	switch {
+	case e.Action == ActionLost:
+		return "unknown"
 	case e.By != nil && e.By.UserID != "":
 		who = e.By.UserID
 	case e.By != nil && e.failed():

@@ -11,6 +11,9 @@ import (
 // actionRefused is the action of a [events.PermissionDenied].
 const actionRefused = "refused"
 
+// ActionLost is the [Entry.Action] of an event that cannot be read: what it told of nobody knows.
+const ActionLost = "event_damaged"
+
 // maxReasonChars bounds [Entry.Why]: agents write some of the reasons.
 const maxReasonChars = 500
 

@@ -152,12 +152,15 @@ func (r *reading) take(e Entry) {
 // readThread takes what was done in a thread.
 func (r *reading) readThread(ctx context.Context, s stretch) error {
 	key := events.ThreadKey{Tenant: r.query.Tenant, Thread: s.thread}
-	envs, err := r.log.Read(ctx, key, 0, 0, kinds...)
+	envs, damaged, err := r.readSound(ctx, key, 0, 0)
 	if err != nil {
 		return fmt.Errorf("read the audit of thread %s: %w", s.thread, err)
 	}
 	f := newFold(s.owner)
-	var told []Entry
+	told := lost(key, damaged, envs, s.started)
+	for i := range told {
+		told[i].Owner = s.owner
+	}
 	for _, env := range envs {
 		if e, ok := f.entry(env); ok {
 			told = append(told, e)
@@ -170,6 +173,46 @@ func (r *reading) readThread(ctx context.Context, s stretch) error {
 	}
 	r.full()
 	return nil
+}
+
+// readSound reads what of a thread can be read, at most limit events (0: all there are) behind a
+// place, of the kinds that entries are told from. What is damaged comes beside it: an audit must
+// not stop at it, nor pass over it.
+func (r *reading) readSound(ctx context.Context, key events.ThreadKey, after events.Seq, limit int) ([]events.Envelope, []events.DamagedError, error) {
+	wanted := kinds
+	if limit > 0 {
+		wanted = nil // else those of other kinds would not count
+	}
+	envs, err := r.log.Read(ctx, key, after, limit, wanted...)
+	if !errors.Is(err, events.ErrDamaged) {
+		return envs, nil, err
+	}
+	encoded, damaged, err := events.ReadSound(ctx, r.log, key, after, limit)
+	for _, e := range encoded {
+		if !slices.Contains(kinds, events.EncodedKind(e.Body)) {
+			continue
+		}
+		env, err := events.Decode(e.Body)
+		if err != nil {
+			return nil, nil, err
+		}
+		envs = append(envs, env)
+	}
+	return envs, damaged, err
+}
+
+// lost tells of events that cannot be read, each at the time of the event before it that can, or
+// else of the one behind it.
+func lost(key events.ThreadKey, damaged []events.DamagedError, envs []events.Envelope, began time.Time) (entries []Entry) {
+	for _, d := range damaged {
+		e := Entry{Time: began, Tenant: key.Tenant, Thread: key.Thread, Seq: d.Seq, Action: ActionLost, Why: d.Problem}
+		if behind, _ := slices.BinarySearchFunc(envs, d.Seq, func(env events.Envelope, seq events.Seq) int { return cmp.Compare(env.Seq, seq) }); len(envs) > 0 {
+			near := envs[max(0, behind-1)]
+			e.Time, e.Run = near.Time, near.Run
+		}
+		entries = append(entries, e)
+	}
+	return entries
 }
 
 // ownPage is how many events of the tenant's own thread are read at once, from its end on.
@@ -194,9 +237,13 @@ func (r *reading) readOwn(ctx context.Context) error {
 	f := newFold("")
 	for end > 0 && len(r.found) <= r.query.Limit {
 		from := max(0, end-ownPage)
-		envs, err := r.log.Read(ctx, key, from, int(end-from))
+		envs, damaged, err := r.readSound(ctx, key, from, int(end-from))
 		if err != nil {
 			return fmt.Errorf("read the audit of tenant %s: %w", key.Tenant, err)
+		}
+		for _, e := range lost(key, damaged, envs, r.query.Since) {
+			e.Thread = ""
+			r.take(e)
 		}
 		for _, env := range slices.Backward(envs) {
 			if env.Time.Before(r.query.Since) {
@@ -217,10 +264,11 @@ func (r *reading) lastUntil(ctx context.Context, key events.ThreadKey, last even
 	for low < high {
 		middle := (low + high + 1) / 2
 		envs, err := r.log.Read(ctx, key, middle-1, 1)
-		if err != nil {
+		damaged := errors.Is(err, events.ErrDamaged) // then what is too late is left out later
+		if err != nil && !damaged {
 			return 0, fmt.Errorf("read the audit of tenant %s: %w", key.Tenant, err)
 		}
-		if len(envs) == 0 || envs[0].Time.After(until) {
+		if !damaged && (len(envs) == 0 || envs[0].Time.After(until)) {
 			high = middle - 1
 		} else {
 			low = middle

@@ -28,12 +28,15 @@ func (m *Manifest) String() string {
 
 // ExportedLog is the log of a thread in an export.
 type ExportedLog struct {
-	// File is its name in the archive: one event on a line, which convene replay plays.
-	File    string          `json:"file"`
+	// File is its name in the archive: one event on a line, which convene replay plays. "" where
+	// no event can be read.
+	File    string          `json:"file,omitempty"`
 	Thread  events.ThreadID `json:"thread_id"`
 	Started time.Time       `json:"started_at"`
 	Runs    int             `json:"runs"`
 	Events  int             `json:"events"`
+	// Damaged are events that cannot be read, and so are missing in the file.
+	Damaged []events.Damage `json:"damaged,omitempty"`
 }
 
 // ExportedFile is a file that the events of a thread name.
@@ -100,8 +103,9 @@ func (x *export) thread(ctx context.Context, thread *whole) error {
 		Thread: thread.key.Thread, Started: thread.from, Runs: thread.runs,
 	}
 	var file io.Writer
+	var created []events.ArtifactCreated
 	for after, more := events.Seq(0), true; more; {
-		bodies, err := x.log.ReadEncoded(ctx, thread.key, after, page)
+		bodies, damaged, err := events.ReadSound(ctx, x.log, thread.key, after, page)
 		if err == nil && file == nil && len(bodies) > 0 {
 			file, err = x.create(line.File)
 		}
@@ -117,23 +121,30 @@ func (x *export) thread(ctx context.Context, thread *whole) error {
 				return err
 			}
 			after = event.Seq
+			if events.EncodedKind(event.Body) == events.KindArtifactCreated {
+				env, err := events.Decode(event.Body)
+				if err != nil {
+					return err
+				}
+				created = append(created, env.Data.(events.ArtifactCreated))
+			}
+		}
+		for i := range damaged {
+			line.Damaged = append(line.Damaged, *damaged[i].Note())
+			after = max(after, damaged[i].Seq)
 		}
 		line.Events += len(bodies)
-		more = len(bodies) > 0 // a page may also end at a number of bytes
+		more = len(bodies)+len(damaged) > 0 // a page may also end at a number of bytes
 	}
 	if file == nil {
-		return nil
+		line.File = ""
 	}
-	x.manifest.Threads = append(x.manifest.Threads, line)
-	created, err := x.log.Read(ctx, thread.key, 0, 0, events.KindArtifactCreated)
-	if err != nil {
-		return err
+	if line.Events+len(line.Damaged) > 0 {
+		x.manifest.Threads = append(x.manifest.Threads, line)
 	}
-	for _, env := range created {
-		if artifact, ok := env.Data.(events.ArtifactCreated); ok {
-			if err := x.files(ctx, thread.key, artifact); err != nil {
-				return err
-			}
+	for _, artifact := range created {
+		if err := x.files(ctx, thread.key, artifact); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -97,6 +98,12 @@ func (a *app) audit(ctx context.Context, f auditFlags) (err error) {
 	page, err := audit.Read(ctx, log, audit.Query{
 		Tenant: events.TenantID(f.tenant), Thread: events.ThreadID(f.thread), User: f.user, Since: since, Limit: f.limit,
 	})
+	for _, e := range page.Entries {
+		if e.Action == audit.ActionLost {
+			key := events.ThreadKey{Tenant: e.Tenant, Thread: cmp.Or(e.Thread, events.AuditThread)}
+			a.noteDamage(&events.Damage{Seq: e.Seq, Problem: e.Why}, key)
+		}
+	}
 	switch {
 	case err != nil:
 		return err

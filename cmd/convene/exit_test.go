@@ -60,7 +60,7 @@ var tried = map[int]string{
 	exitBudget:      "run resume fork batch",
 	exitInput:       "run resume fork batch chat",
 	exitAway:        "run resume fork batch chat team",
-	exitDamaged:     "runs show export store",
+	exitDamaged:     "runs show export store audit",
 	exitInterrupted: "run resume fork batch replay", // and chat, at a terminal: TestChatAtATerminal
 }
 

@@ -85,6 +85,11 @@ func (a *app) exportUser(ctx context.Context, tenant events.TenantID, user, outp
 	if err != nil && !errors.Is(err, sqlite.ErrReadOnly) {
 		return err
 	}
+	for _, thread := range manifest.Threads {
+		for i := range thread.Damaged {
+			a.noteDamage(&thread.Damaged[i], events.ThreadKey{Tenant: tenant, Thread: thread.Thread})
+		}
+	}
 	_, err = fmt.Fprintf(a.err, "wrote %s: %s and %s of %s\n", termview.Line(output), termview.Plural(len(manifest.Threads), "thread"),
 		termview.Plural(len(manifest.Files), "file"), userOf(tenant, user))
 	return err
