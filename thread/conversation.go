@@ -223,11 +223,16 @@ func (c *Conversation) settle() {
 // goOn settles a turn whose calls all have results, with its rest or without.
 func (c *Conversation) goOn() {
 	if c.turn.complete() {
-		last := len(c.messages) - 1
-		c.messages[last] = c.turn.sent(c.messages[last])
-		c.messages = append(c.messages, c.turn.Results(nil)...)
-		c.endTurn()
+		c.goBehind()
 	}
+}
+
+// goBehind is goOn for a turn that is complete: who looks whether it is needs little stack.
+func (c *Conversation) goBehind() {
+	last := len(c.messages) - 1
+	c.messages[last] = c.turn.sent(c.messages[last])
+	c.messages = append(c.messages, c.turn.Results(nil)...)
+	c.endTurn()
 }
 
 // endTurn makes room for what was said meanwhile.

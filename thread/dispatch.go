@@ -44,7 +44,8 @@ type Cited struct {
 	Pages []events.CitedPage
 }
 
-func (r *Run) startDispatch(env events.Envelope, e events.AgentStarted) error {
+func (r *Run) startDispatch(env events.Envelope) error {
+	e := env.Data.(events.AgentStarted)
 	if want := r.thread.NextDispatch(); env.Dispatch != want {
 		return fmt.Errorf("dispatch %s where %s is next", env.Dispatch, want)
 	}
@@ -63,7 +64,8 @@ func (r *Run) startDispatch(env events.Envelope, e events.AgentStarted) error {
 	return nil
 }
 
-func (r *Run) finishDispatch(env events.Envelope, e events.AgentFinished) error {
+func (r *Run) finishDispatch(env events.Envelope) error {
+	e := env.Data.(events.AgentFinished)
 	d := r.byID[env.Dispatch]
 	if d == nil || d.Finish != nil {
 		return fmt.Errorf("dispatch %s is not under way", env.Dispatch)

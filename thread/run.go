@@ -241,12 +241,12 @@ func (r *Run) apply(env events.Envelope) error {
 
 // dispatched folds that a specialist began or ended. It reports whether the event says so.
 func (r *Run) dispatched(env events.Envelope) (known bool, err error) {
-	switch e := env.Data.(type) {
+	switch env.Data.(type) {
 	case events.AgentStarted:
-		return true, r.startDispatch(env, e)
+		return true, r.startDispatch(env)
 	case events.AgentFinished:
 		r.lapse(ActorOf(env.Dispatch))
-		return true, r.finishDispatch(env, e)
+		return true, r.finishDispatch(env)
 	}
 	return false, nil
 }
