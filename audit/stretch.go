@@ -49,14 +49,14 @@ func (r *reading) listRuns(ctx context.Context, found map[events.ThreadID]*stret
 		for _, run := range page {
 			s := found[run.Thread]
 			if s == nil {
-				s = &stretch{thread: run.Thread, owner: run.UserID, started: run.Start, updated: run.Updated}
+				s = &stretch{thread: run.Thread, owner: run.UserID, started: run.Start, updated: updatedOf(run.Updated, run.Damaged)}
 				found[run.Thread] = s
 			}
 			if run.Start.Before(s.started) {
 				s.started = run.Start
 			}
-			if run.Updated.After(s.updated) {
-				s.updated = run.Updated
+			if updated := updatedOf(run.Updated, run.Damaged); updated.After(s.updated) {
+				s.updated = updated
 			}
 			query.Before = run.Run
 		}
@@ -64,6 +64,15 @@ func (r *reading) listRuns(ctx context.Context, found map[events.ThreadID]*stret
 			return nil
 		}
 	}
+}
+
+// updatedOf is the time of the newest event of a run or a batch: of one that is damaged there may be
+// newer ones than its summary knows of.
+func updatedOf(known time.Time, damaged *events.Damage) time.Time {
+	if damaged != nil {
+		return time.Now()
+	}
+	return known
 }
 
 // listBatches adds the threads of batches, which are nobody's.
@@ -80,7 +89,7 @@ func (r *reading) listBatches(ctx context.Context, found map[events.ThreadID]*st
 		for _, batch := range page {
 			thread := events.ThreadID(batch.Batch)
 			if r.query.Thread == "" || r.query.Thread == thread {
-				found[thread] = &stretch{thread: thread, started: batch.Start, updated: batch.Updated}
+				found[thread] = &stretch{thread: thread, started: batch.Start, updated: updatedOf(batch.Updated, batch.Damaged)}
 			}
 			query.Before = batch.Batch
 		}

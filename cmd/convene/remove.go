@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,6 +39,9 @@ func (a *app) removeRuns(ctx context.Context, ids []string) (err error) {
 	var runs []events.RunSummary
 	for _, id := range ids {
 		run, err := a.findRun(ctx, log, id)
+		if damaged := (*events.DamagedError)(nil); errors.As(err, &damaged) {
+			run, err = damagedOf(ctx, log, damaged.Key, id, err)
+		}
 		if err != nil {
 			return err
 		}
@@ -49,8 +53,11 @@ func (a *app) removeRuns(ctx context.Context, ids []string) (err error) {
 	removed := map[events.ThreadID]bool{}
 	for _, run := range runs {
 		if !removed[run.Thread] {
-			err := log.Remove(ctx, events.ThreadKey{Tenant: run.Tenant, Thread: run.Thread})
-			if err != nil {
+			remove := log.Remove
+			if run.Damaged != nil {
+				remove = log.Erase // nobody can continue it
+			}
+			if err := remove(ctx, events.ThreadKey{Tenant: run.Tenant, Thread: run.Thread}); err != nil {
 				return notRemoved(err, run)
 			}
 			if err := audited(ctx, log, run.Tenant, events.Audited{Action: events.AuditRemoved, Target: string(run.Thread)}); err != nil {
@@ -63,6 +70,18 @@ func (a *app) removeRuns(ctx context.Context, ids []string) (err error) {
 		}
 	}
 	return nil
+}
+
+// damagedOf gives the run of a thread that an id, or its beginning, was found to name, though
+// not all of it can be read; otherwise the error of that.
+func damagedOf(ctx context.Context, log events.Index, key events.ThreadKey, id string, failure error) (events.RunSummary, error) {
+	runs, err := log.Runs(ctx, events.RunQuery{Tenant: key.Tenant, Thread: key.Thread, Limit: sharedPage})
+	for _, run := range runs {
+		if strings.HasPrefix(string(run.Run), id) && run.Damaged != nil {
+			return run, nil
+		}
+	}
+	return events.RunSummary{}, cmp.Or(err, failure)
 }
 
 // checkShared refuses to remove a run without the others of its thread.

@@ -136,7 +136,17 @@ func (a *app) namedRun(ctx context.Context, log events.Index, args []string) (ev
 	if len(newest) == 0 {
 		return events.RunSummary{}, usage(fmt.Errorf("%w in %s but for the rows of batches. `convene runs --all` lists these", errNoStore, a.storePath()))
 	}
-	return newest[0], nil
+	run := newest[0]
+	if run.Damaged != nil {
+		return run, damagedRun(run)
+	}
+	return run, nil
+}
+
+// damagedRun is the error of a run of which an event cannot be read.
+func damagedRun(run events.RunSummary) error {
+	err := run.Damaged.In(events.ThreadKey{Tenant: run.Tenant, Thread: run.Thread})
+	return fmt.Errorf("run %s: %w. `convene store check` lists what is damaged, `convene runs rm %[1]s` removes it", termview.ShortID(run.Run), err)
 }
 
 // notARun says what a batch is to who named it where a run is wanted.
