@@ -103,19 +103,43 @@ func TestFrequentIsThatOfJSON(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {
 			data := reflect.New(reflect.TypeOf(kind)).Elem()
 			drawFields(t, data)
-			var want bytes.Buffer
-			enc := json.NewEncoder(&want)
-			enc.SetEscapeHTML(false)
-			require.NoError(t, enc.Encode(data.Interface()))
 			got, err := events.Encode(events.Envelope{Data: data.Interface().(events.Event)})
 			require.NoError(t, err)
 			_, got, _ = bytes.Cut(got, []byte(`,"data":`))
-			require.Equal(t, want.String(), string(got[:len(got)-1])+"\n")
+			require.Equal(t, marshal(t, data.Interface()), string(got[:len(got)-1])+"\n")
 		})
 	}
+	rapid.Check(t, func(t *rapid.T) {
+		s := events.RunSummary{Start: time.Unix(1, 2).UTC(), Updated: time.Unix(3, 0)}
+		drawFields(t, reflect.ValueOf(&s).Elem())
+		got, err := s.AppendJSON([]byte("x"))
+		require.NoError(t, err)
+		require.Equal(t, "x"+marshal(t, s), string(got)+"\n")
+	})
 	notANumber := math.NaN()
 	_, err := events.Encode(events.Envelope{Data: events.ModelCalled{CostUSD: &notANumber}})
 	require.Error(t, err)
+	_, err = (&events.RunSummary{CostUSD: &notANumber}).AppendJSON(nil)
+	require.Error(t, err)
+	for _, set := range []func(s *events.RunSummary, t time.Time){
+		func(s *events.RunSummary, t time.Time) { s.Start = t },
+		func(s *events.RunSummary, t time.Time) { s.Updated = t },
+		func(s *events.RunSummary, t time.Time) { s.DrivenTo = &t },
+	} {
+		var s events.RunSummary
+		set(&s, time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC))
+		_, err = s.AppendJSON(nil)
+		require.ErrorContains(t, err, "year")
+	}
+}
+
+// marshal gives a value as JSON without HTML escapes, on a line.
+func marshal(t require.TestingT, v any) string {
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	require.NoError(t, enc.Encode(v))
+	return out.String()
 }
 
 // drawFields gives some of the fields of a value, those seldom that few events have.

@@ -30,9 +30,7 @@ func (enc *encoder) toolCall(dst []byte, e *ToolCallDone) (_ []byte, ok bool) {
 	dst = enc.text(append(dst, `,"tool":`...), e.Tool)
 	dst = enc.text(append(dst, `,"result":`...), e.Result)
 	dst = enc.text(append(dst, `,"phase":`...), e.Phase)
-	if e.Failed {
-		dst = append(dst, `,"failed":true`...)
-	}
+	dst = appendTrueIf(dst, `,"failed":`, e.Failed)
 	dst = appendNumbers(dst, `,"shown_entries":`, e.ShownEntries)
 	dst = enc.text(append(dst, `,"model_call_id":`...), string(e.ModelCall))
 	dst = strconv.AppendInt(append(dst, `,"index":`...), int64(e.Index), 10)
@@ -54,14 +52,10 @@ func (enc *encoder) modelCalled(dst []byte, e *ModelCalled) (_ []byte, ok bool) 
 	}
 	dst = appendUsage(append(dst, `,"usage":`...), &e.Usage)
 	dst = enc.textIf(dst, `,"tier":`, e.Tier)
-	cost := []byte("null")
-	if e.CostUSD != nil {
-		var err error
-		if cost, err = enc.value(*e.CostUSD); err != nil {
-			return nil, false
-		}
+	dst, err := enc.cost(append(dst, `,"cost_usd":`...), e.CostUSD)
+	if err != nil {
+		return nil, false
 	}
-	dst = append(append(dst, `,"cost_usd":`...), cost...)
 	dst = strconv.AppendInt(append(dst, `,"queued_ms":`...), e.QueuedMS, 10)
 	dst = appendNumberIf(dst, `,"retried_ms":`, e.RetriedMS)
 	dst = strconv.AppendInt(append(dst, `,"first_token_ms":`...), e.FirstTokenMS, 10)
@@ -112,10 +106,7 @@ func appendUsage(dst []byte, u *Usage) []byte {
 	dst = strconv.AppendInt(append(dst, `,"output_tokens":`...), u.OutputTokens, 10)
 	dst = appendNumberIf(dst, `,"reasoning_tokens":`, u.ReasoningTokens)
 	dst = appendNumberIf(dst, `,"web_searches":`, u.WebSearches)
-	if u.Estimated {
-		dst = append(dst, `,"estimated":true`...)
-	}
-	return append(dst, '}')
+	return append(appendTrueIf(dst, `,"estimated":`, u.Estimated), '}')
 }
 
 func (enc *encoder) documentUpdated(dst []byte, e *DocumentUpdated) (_ []byte, ok bool) {

@@ -45,9 +45,12 @@ func intact(row []driver.Value) bool {
 // runColumns are what the checksum of a run's row is made of, and that.
 const runColumns = "thread_no, tenant, run_id, batch, status, search, summary, sum"
 
+// rowBytes is about what a summary takes beside what is searched of it.
+const rowBytes = 1 << 10
+
 // runRow gives the row of a run in the order of runColumns. search is its text for searches.
 func runRow(thread int64, s *events.RunSummary, search string) ([]any, error) {
-	body, err := json.Marshal(s)
+	body, err := s.AppendJSON(make([]byte, 0, len(search)+rowBytes))
 	if err != nil {
 		return nil, fmt.Errorf("summarize run=%s: %w", s.Run, err)
 	}
