@@ -64,18 +64,6 @@ func (l *Log) plan(sql string, args []any) (plan string) {
 // Behind is the end of the range of ids that begin with prefix.
 func Behind(prefix string) string { return behind(prefix) }
 
-// StoredThrough is how far the row of the only run has come.
-func (l *Log) StoredThrough() (seq events.Seq) {
-	_ = l.read(background, func(c *conn) error {
-		return c.query(`SELECT `+runColumns+` FROM runs`, nil, func(row []driver.Value) (bool, error) {
-			run, err := readRun(row)
-			seq = run.LastSeq
-			return false, err
-		})
-	})
-	return seq
-}
-
 // HasReadEnd reports whether the end of a thread was ever read. Call it while nothing reads.
 func (l *Log) HasReadEnd() (has bool) {
 	for range maxReaders {

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -74,34 +73,6 @@ func TestWaitKnowsTheEnd(t *testing.T) {
 		log.Looks() // they are seen before anybody waits for them
 		require.NoError(t, log.Wait(t.Context(), key(name), 1, events.PostedKinds()...))
 	}
-}
-
-// The row of a running run is written seldom, and less so in a run that is fast; what is asked
-// for of the run is as its events are.
-func TestRowLags(t *testing.T) {
-	log := open(t, filepath.Join(t.TempDir(), "convene.db"))
-	defer func() { require.NoError(t, log.Close()) }()
-	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	epoch, err := log.AppendFirst(t.Context(), key("t"), "o", []events.Envelope{{Run: "r", Time: at, Data: events.WorkflowStarted{}}})
-	require.NoError(t, err)
-	for seq := events.Seq(2); seq <= 83; seq++ {
-		stored := events.Seq(1)
-		switch {
-		case seq >= 81: // a second has gone by, 15 events after the row was written
-			stored = 81
-		case seq >= 65:
-			stored = 65
-		}
-		env := events.Envelope{Run: "r", Time: at, Data: events.Warning{}}
-		if seq == 80 {
-			env.Time = at.Add(time.Second)
-		}
-		require.NoError(t, log.Append(t.Context(), key("t"), epoch, seq-1, []events.Envelope{env}))
-		require.Equal(t, stored, log.StoredThrough(), "%d events", seq)
-	}
-	run, err := log.FindRun(t.Context(), events.LocalTenant, "r")
-	require.NoError(t, err)
-	require.Equal(t, events.Seq(83), run.LastSeq)
 }
 
 func open(t testing.TB, path string) *sqlite.Log {

@@ -5,33 +5,25 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/convene-run/convene/events"
 )
 
-// The row of a running run lags behind its events, since writing it takes as long as the
-// events of a turn. Status, request and answer, which rows are chosen by, never lag; the rest
-// is folded when a running run is listed, a few microseconds for an event.
-const (
-	// storeEvery is how many events it lags behind at most, in a run that takes longer than
-	// storePause for them.
-	storeEvery = 16
-	storePause = time.Second
-	// storeLatest is how many it may be in a run that is faster than that, and soon over.
-	storeLatest = 64
-)
+// storeEvery is how many events of a running run its row may lag behind. Writing
+// the row takes as long as the events of a turn; folding this many when a running
+// run is listed takes a fraction of a millisecond. Status, request and answer,
+// which rows are chosen by, never lag.
+const storeEvery = 16
 
 // runState is a run's summary and its row.
 type runState struct {
 	thread  int64
 	no      int64 // 0: not stored yet
 	summary events.RunSummary
-	// search, storedStatus, storedSeq and storedTime are those of the row.
+	// search, storedStatus and storedSeq are those of the row.
 	search       string
 	storedStatus events.Status
 	storedSeq    events.Seq
-	storedTime   time.Time
 	// changed is set once the run is on the transaction's list, searched while search is older
 	// than the summary.
 	changed, searched bool
@@ -39,15 +31,8 @@ type runState struct {
 
 // due reports whether the row must be written now.
 func (r *runState) due() bool {
-	lag := r.summary.LastSeq - r.storedSeq
-	return r.no == 0 || r.searched || r.summary.Status != events.StatusRunning || r.summary.Status != r.storedStatus ||
-		lag >= storeLatest || lag >= storeEvery && r.summary.Updated.Sub(r.storedTime) >= storePause
-}
-
-// stored notes that the row is as the summary.
-func (r *runState) stored() {
-	r.searched = false
-	r.storedStatus, r.storedSeq, r.storedTime = r.summary.Status, r.summary.LastSeq, r.summary.Updated
+	return r.no == 0 || r.searched || r.summary.Status != events.StatusRunning ||
+		r.summary.Status != r.storedStatus || r.summary.LastSeq-r.storedSeq >= storeEvery
 }
 
 // loadRun reads a run's row and folds the events that it lags behind. Its no is 0
@@ -72,7 +57,7 @@ func loadRun(c *conn, key events.ThreadKey, thread int64, id events.RunID) (*run
 		run.searched = true // all of the row is written
 		return run, foldRun(c, key, id, &run.summary)
 	}
-	run.stored()
+	run.storedStatus, run.storedSeq = run.summary.Status, run.summary.LastSeq
 	run.search = search
 	return run, catchUp(c, key, &run.summary)
 }
@@ -189,7 +174,7 @@ func (tx *transaction) store(run *runState) error {
 	default:
 		err = tx.conn.exec(`UPDATE runs SET summary = ?, sum = ? WHERE run_no = ?`, body, sum, run.no)
 	}
-	run.stored()
+	run.searched, run.storedStatus, run.storedSeq = false, s.Status, s.LastSeq
 	return err
 }
 
