@@ -206,6 +206,9 @@ func (r *reading) readSound(ctx context.Context, key events.ThreadKey, after eve
 func lost(key events.ThreadKey, damaged []events.DamagedError, envs []events.Envelope, began time.Time) (entries []Entry) {
 	for _, d := range damaged {
 		e := Entry{Time: began, Tenant: key.Tenant, Thread: key.Thread, Seq: d.Seq, Action: ActionLost, Why: d.Problem}
+		if d.Through > 0 {
+			e.What = fmt.Sprintf("events %d to %d", d.Seq, d.Through)
+		}
 		if behind, _ := slices.BinarySearchFunc(envs, d.Seq, func(env events.Envelope, seq events.Seq) int { return cmp.Compare(env.Seq, seq) }); len(envs) > 0 {
 			near := envs[max(0, behind-1)]
 			e.Time, e.Run = near.Time, near.Run

@@ -44,6 +44,9 @@ var ErrDamaged = errors.New("damaged")
 type DamagedError struct {
 	Key ThreadKey
 	Seq Seq
+	// Through is the last of those behind it that cannot be read either, for the same reason; 0
+	// where it is the only one.
+	Through Seq
 	// Problem says what is wrong with it.
 	Problem string
 }
@@ -56,16 +59,20 @@ func (e *DamagedError) Error() string {
 func (e *DamagedError) Is(target error) bool { return target == ErrDamaged }
 
 // Note is what a summary keeps of the error.
-func (e *DamagedError) Note() *Damage { return &Damage{Seq: e.Seq, Problem: e.Problem} }
+func (e *DamagedError) Note() *Damage {
+	return &Damage{Seq: e.Seq, Through: e.Through, Problem: e.Problem}
+}
 
 // Damage says in a summary that an event of its thread cannot be read.
 type Damage struct {
 	Seq Seq `json:"seq"`
+	// Through is as in [DamagedError].
+	Through Seq `json:"through_seq,omitempty"`
 	// Problem says what is wrong with it.
 	Problem string `json:"problem"`
 }
 
 // In is the error that was noted, of an event of that thread.
 func (d *Damage) In(key ThreadKey) error {
-	return &DamagedError{Key: key, Seq: d.Seq, Problem: d.Problem}
+	return &DamagedError{Key: key, Seq: d.Seq, Through: d.Through, Problem: d.Problem}
 }

@@ -10,8 +10,8 @@ const maxDamaged = 100
 
 // ReadSound is [Reader.ReadEncoded] for those who want what there is of a thread: it goes on
 // behind what is damaged, and tells of that beside the events. Of limit events (0: all there
-// are) the damaged ones count too. Behind the hundredth that is damaged nothing is read, which
-// its problem says.
+// are) the damaged ones count too. Behind the hundredth damage nothing is read, which its problem
+// says.
 func ReadSound(ctx context.Context, log Reader, key ThreadKey, after Seq, limit int) (sound []Encoded, damaged []DamagedError, err error) {
 	through := after + Seq(limit)
 	for limit == 0 || after < through {
@@ -31,7 +31,7 @@ func ReadSound(ctx context.Context, log Reader, key ThreadKey, after Seq, limit 
 			damaged[maxDamaged-1].Problem += "; nothing behind it was read"
 			return sound, damaged, nil
 		}
-		after = found.Seq
+		after = max(found.Seq, found.Through)
 	}
 	return sound, damaged, nil
 }

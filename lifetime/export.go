@@ -131,7 +131,7 @@ func (x *export) thread(ctx context.Context, thread *whole) error {
 		}
 		for i := range damaged {
 			line.Damaged = append(line.Damaged, *damaged[i].Note())
-			after = max(after, damaged[i].Seq)
+			after = max(after, damaged[i].Seq, damaged[i].Through)
 		}
 		line.Events += len(bodies)
 		more = len(bodies)+len(damaged) > 0 // a page may also end at a number of bytes

@@ -201,7 +201,11 @@ func readExamined(c *conn, key events.ThreadKey, at *chain, limit int) (page []e
 		if !f.lost {
 			mended[f.through] = f.sum
 		} else if f.through > at.seq && f.seq <= through {
-			return nil, &events.DamagedError{Key: key, Seq: max(f.seq, at.seq+1), Problem: f.problem}
+			damaged := &events.DamagedError{Key: key, Seq: max(f.seq, at.seq+1), Problem: f.problem}
+			if f.through > damaged.Seq {
+				damaged.Through = f.through
+			}
+			return nil, damaged
 		}
 	}
 	head, err := findHead(c, key)

@@ -105,6 +105,52 @@ func TestListingsShowWhatIsDamagedBesideTheRest(t *testing.T) {
 	}
 }
 
+// What can be read of a thread is read around what cannot, however much was lost at once.
+func TestReadingAroundDamage(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "convene.db")
+	log := open(t, path)
+	defer func() { require.NoError(t, log.Close()) }()
+	epoch, err := log.Claim(t.Context(), key("a"), "tester", false)
+	require.NoError(t, err)
+	after := events.Seq(0)
+	for _, atOnce := range []int{1, 300, 2, 1, 1} {
+		envs := make([]events.Envelope, atOnce)
+		for i := range envs {
+			envs[i] = events.Envelope{Run: "run-a", Data: events.Warning{Code: "step"}}
+		}
+		require.NoError(t, log.Append(t.Context(), key("a"), epoch, after, envs))
+		after += events.Seq(atOnce)
+	}
+	require.NoError(t, log.Release(t.Context(), key("a"), epoch))
+	execute(t, path, "UPDATE blocks SET body = x'00' WHERE seq IN (301, 304) AND"+of("a"))
+	const problem = "its content does not match its checksum"
+	all := []events.DamagedError{
+		{Key: key("a"), Seq: 2, Through: 301, Problem: problem}, {Key: key("a"), Seq: 304, Problem: problem},
+	}
+	for _, c := range []struct {
+		after   events.Seq
+		limit   int
+		seqs    []events.Seq
+		damaged []events.DamagedError
+	}{
+		{0, 0, []events.Seq{1, 302, 303, 305}, all},
+		{0, 1, []events.Seq{1}, nil},
+		{0, 2, []events.Seq{1}, all[:1]},
+		{100, 203, []events.Seq{302, 303}, []events.DamagedError{{Key: key("a"), Seq: 101, Through: 301, Problem: problem}}},
+		{303, 1, nil, all[1:]},
+		{305, 0, nil, nil},
+	} {
+		sound, damaged, err := events.ReadSound(t.Context(), log, key("a"), c.after, c.limit)
+		require.NoError(t, err)
+		var seqs []events.Seq
+		for _, e := range sound {
+			seqs = append(seqs, e.Seq)
+		}
+		require.Equal(t, c.seqs, seqs)
+		require.Equal(t, c.damaged, damaged)
+	}
+}
+
 // A batch whose row and events are damaged is listed as of what can be read.
 func TestDamagedBatchIsListed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "convene.db")

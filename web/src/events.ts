@@ -741,6 +741,7 @@ export interface Ask {
 
 export interface Damage {
   seq: number;
+  through_seq?: number;
   problem: string;
 }
 
