@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"reflect"
 	"strings"
+	"sync"
 
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/llm/wire"
@@ -52,20 +53,17 @@ type callSet struct {
 	call *wire.Call
 }
 
-// reset forgets all calls but for the memory of those that most replies have.
-func (s *callSet) reset() {
-	list := s.list
-	if cap(list) > maxKeptCalls {
-		list = nil
-	}
-	for _, c := range list {
-		*c = call{args: wire.Again(c.args)}
-	}
-	*s = callSet{list: list[:0]}
-}
+// unused are calls that were announced: their memory serves others.
+var unused = sync.Pool{New: func() any { return &call{args: make([]byte, 0, firstArguments)} }}
 
-// maxKeptCalls bounds the calls whose memory is kept for the next reply.
-const maxKeptCalls = 8
+// release forgets all calls.
+func (s *callSet) release() {
+	for _, c := range s.list {
+		*c = call{args: wire.Again(c.args)}
+		unused.Put(c)
+	}
+	*s = callSet{}
+}
 
 // fragment is one element of a delta's tool_calls.
 type fragment struct {
@@ -161,19 +159,9 @@ func (s *callSet) byIndex(index int64) *call {
 }
 
 func (s *callSet) start(f fragment) *call {
-	c := s.unused()
+	c := unused.Get().(*call)
 	c.given, c.indexed = f.index, f.hasIndex
 	return s.append(c)
-}
-
-// unused gives an empty call, from an earlier reply where there is one.
-func (s *callSet) unused() *call {
-	if n := len(s.list); n < cap(s.list) {
-		if c := s.list[:n+1][n]; c != nil {
-			return c
-		}
-	}
-	return &call{args: make([]byte, 0, firstArguments)}
 }
 
 func (s *callSet) append(c *call) *call {

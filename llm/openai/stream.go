@@ -32,7 +32,7 @@ type stream struct {
 
 var _ wire.Protocol = (*stream)(nil)
 
-// streams are those that are over: their buffers serve others.
+// streams are those that are over: their memory serves others.
 var streams = sync.Pool{New: func() any { return new(stream) }}
 
 // newStream gives the stream of a call. [stream.release] takes it back.
@@ -47,9 +47,8 @@ func newStream(c *Client, req *llm.Request, yield func(llm.Delta, error) bool) *
 // release makes the stream, which must be over, one for another call. Nothing of it is
 // reachable from what it handed on.
 func (s *stream) release() {
-	s.Reset()
-	s.calls.reset()
-	*s = stream{Call: s.Call, calls: s.calls}
+	s.calls.release()
+	*s = stream{}
 	streams.Put(s)
 }
 

@@ -64,7 +64,7 @@ type Protocol interface {
 }
 
 // Call is one call under way. It lives on the goroutine of its consumer. The zero value is for
-// any call; [Call.Reset] makes it that again.
+// any call.
 type Call struct {
 	conn     *Conn
 	req      *llm.Request
@@ -106,11 +106,10 @@ type Call struct {
 	// limits are what the headers of the answer said of the endpoint's limits.
 	limits *llm.RateLimits
 
-	// reading is the newest document, parsed what was found in it, pattern is of it where
-	// repeats is set.
+	// buffers are there while a reply is read.
+	*buffers
+	// reading is the newest document, which the pattern is of where repeats is set.
 	reading []byte
-	parsed  document
-	pattern pattern
 	repeats bool
 
 	// pending is data that is not yet valid JSON: an event of several data lines, of
@@ -126,26 +125,6 @@ type Call struct {
 // Of makes it the call of a request, whose deltas go to yield.
 func (s *Call) Of(conn *Conn, req *llm.Request, yield func(llm.Delta, error) bool) {
 	s.conn, s.req, s.yield = conn, req, yield
-}
-
-// Reset forgets the call, which must be over, but for its buffers: what read one reply reads the
-// next with them.
-func (s *Call) Reset() {
-	*s = Call{
-		held: held{fragment: Again(s.held.fragment)}, parsed: document{nodes: Again(s.parsed.nodes)},
-		pattern: pattern{doc: Again(s.pattern.doc), holes: Again(s.pattern.holes), plain: Again(s.pattern.plain)},
-	}
-}
-
-// maxKeptItems bounds a buffer that is kept for the next reply: most replies need far less.
-const maxKeptItems = 4 << 10
-
-// Again gives a buffer without what was in it, none where it has grown too large to be kept.
-func Again[T any](buffer []T) []T {
-	if cap(buffer) > maxKeptItems {
-		return nil
-	}
-	return buffer[:0]
 }
 
 // Request is what is asked.
@@ -212,11 +191,20 @@ func (s *Call) run() error {
 	}
 	s.answered = true
 	s.lines = newLineReader(response.Body, maxLineBytes(s.conn.cfg.MaxReplyBytes), s)
-	defer s.lines.release()
+	s.buffers = readBuffers.Get().(*buffers)
+	defer s.stopReading()
 	if err := s.read(response.Header.Get("Content-Type"), silence.Next); err != nil {
 		return cmp.Or(s.handOn(), err)
 	}
 	return s.complete()
+}
+
+// stopReading gives back what the reply was read with.
+func (s *Call) stopReading() {
+	s.lines.release()
+	s.buffers.empty()
+	readBuffers.Put(s.buffers)
+	s.buffers = nil
 }
 
 // wait implements [waiter]: what is held must not wait for what has not come.

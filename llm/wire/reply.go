@@ -19,7 +19,6 @@ type held struct {
 	kind piece
 	// text and reasoning are how much of each the consumer has.
 	text, reasoning int
-	fragment        []byte
 	index           int
 	// call is a delta with a whole call.
 	call llm.Delta
@@ -88,7 +87,7 @@ func (s *Call) giveHeld(more bool) error {
 	case someReasoning:
 		d.Reasoning, h.reasoning = s.reasoning.String()[h.reasoning:], s.reasoning.Len()
 	case someFragment:
-		d.Fragment, d.Index, h.fragment = string(h.fragment), h.index, h.fragment[:0]
+		d.Fragment, d.Index, s.fragment = string(s.fragment), h.index, s.fragment[:0]
 	case someCall:
 		d = h.call
 	}
@@ -130,7 +129,7 @@ func (s *Call) AddFragment(index int, text string) {
 		_ = s.follow() // kept in emitErr
 	}
 	if s.hold(someFragment) == nil {
-		s.held.fragment, s.held.index = append(s.held.fragment, text...), index
+		s.fragment, s.held.index = append(s.fragment, text...), index
 	}
 }
 
