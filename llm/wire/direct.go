@@ -58,7 +58,7 @@ func (p *direct) RoundTrip(request *http.Request) (*http.Response, error) {
 // address says where to connect to for a request; ok is false where net/http makes it.
 func (p *direct) address(request *http.Request) (address string, ok bool) {
 	to := request.URL
-	if !seesClosing || to.Scheme != "http" || request.Method != http.MethodPost || request.Body == nil || !ascii(to.Host) {
+	if !seesArrivals || to.Scheme != "http" || request.Method != http.MethodPost || request.Body == nil || !ascii(to.Host) {
 		return "", false
 	}
 	if proxy, err := p.other.Proxy(request); proxy != nil || err != nil {

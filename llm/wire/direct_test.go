@@ -270,3 +270,19 @@ func TestTheEndOfAContextEndsTheCall(t *testing.T) {
 		})
 	}
 }
+
+// A connection that is reset instead of an answer says so, whether that comes before somebody
+// waits for it or while he does.
+func TestAConnectionThatIsReset(t *testing.T) {
+	to := raw(t, func(conn net.Conn) {
+		if received(bufio.NewReader(conn)) {
+			_ = conn.(*net.TCPConn).SetLinger(0)
+		}
+	})
+	transport := wire.TransportForTest(wire.Config{}, (&net.Dialer{}).DialContext)
+	defer transport.CloseIdleConnections()
+	for range 20 {
+		_, err := posted(t, t.Context(), transport, to, "x")
+		require.ErrorContains(t, err, "reset")
+	}
+}

@@ -26,7 +26,7 @@ type directConn struct {
 	way     *direct
 	address string
 	since   time.Time // when it became idle
-	// in is what is read through, nil while it is idle.
+	// in is what is read through, nil before an answer has begun.
 	in *bufio.Reader
 	// left is how much of a head may still be read, and negative behind one.
 	left int
@@ -77,8 +77,6 @@ func (c *directConn) ask(request *http.Request) (*http.Response, error) {
 	if err != nil && !c.broken {
 		return nil, err
 	}
-	c.in = readers.Get().(*bufio.Reader)
-	c.in.Reset(c)
 	response, failure := c.answer(request)
 	if failure != nil {
 		return nil, cmp.Or(err, failure)
@@ -86,11 +84,16 @@ func (c *directConn) ask(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// answer reads the head of the answer.
+// answer waits for the answer and reads its head. Who waits holds nothing to read it with.
 func (c *directConn) answer(request *http.Request) (*http.Response, error) {
+	if err := arrival(c.Conn); err != nil {
+		return nil, err
+	}
+	c.in = readers.Get().(*bufio.Reader)
+	c.in.Reset(c)
 	c.left = maxHeadBytes
 	if _, err := c.in.Peek(1); err != nil {
-		return nil, err
+		return nil, err // the end, rather than an answer that ends unexpectedly
 	}
 	for range maxInformational {
 		response, err := http.ReadResponse(c.in, request)
