@@ -26,15 +26,12 @@ func quiet(conn net.Conn) bool {
 // arrival waits until something has come on a connection, or its end. Unlike a read it needs no
 // buffer for that.
 func arrival(conn net.Conn) error {
-	looked := false
 	var failed error
 	err := look(conn, func(err error) bool {
-		switch {
-		case looked:
-		case errors.Is(err, syscall.EAGAIN):
-			looked = true
+		if errors.Is(err, syscall.EAGAIN) {
 			return false
-		case err != nil: // which the next read does not tell again
+		}
+		if err != nil { // which the next read does not tell again
 			failed = &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", err)}
 		}
 		return true
