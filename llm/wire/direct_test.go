@@ -160,7 +160,7 @@ func received(in *bufio.Reader) bool {
 	return err == nil
 }
 
-func posted(t *testing.T, ctx context.Context, by http.RoundTripper, to, text string) (string, error) {
+func posted(ctx context.Context, t *testing.T, by http.RoundTripper, to, text string) (string, error) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, to, strings.NewReader(text))
 	require.NoError(t, err)
@@ -192,14 +192,17 @@ func TestAnswersOfAnySort(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			to := raw(t, func(conn net.Conn) {
-				if received(bufio.NewReader(conn)) {
+				for in := bufio.NewReader(conn); received(in); {
 					_, _ = io.WriteString(conn, c.answer)
+					if c.failure != "" || strings.HasPrefix(c.answer, "HTTP/1.0") {
+						return // which ends the answer; one that ends by itself may be followed by another
+					}
 				}
 			})
 			transport := wire.TransportForTest(wire.Config{}, (&net.Dialer{}).DialContext)
 			defer transport.CloseIdleConnections()
 			for range 2 {
-				got, err := posted(t, t.Context(), transport, to, "x")
+				got, err := posted(t.Context(), t, transport, to, "x")
 				require.Equal(t, c.want, got)
 				if c.failure == "" {
 					require.NoError(t, err)
@@ -224,7 +227,7 @@ func TestAConnectionThatWasClosedMeanwhile(t *testing.T) {
 	transport := wire.TransportForTest(wire.Config{}, (&net.Dialer{}).DialContext)
 	defer transport.CloseIdleConnections()
 	for range 5 {
-		got, err := posted(t, t.Context(), transport, to, "x")
+		got, err := posted(t.Context(), t, transport, to, "x")
 		require.NoError(t, err)
 		require.Equal(t, "ok", got)
 		<-closed
@@ -241,7 +244,7 @@ func TestAnAnswerBeforeTheWholeRequest(t *testing.T) {
 	})
 	transport := wire.TransportForTest(wire.Config{}, (&net.Dialer{}).DialContext)
 	defer transport.CloseIdleConnections()
-	got, err := posted(t, t.Context(), transport, to, strings.Repeat("x", 1<<20))
+	got, err := posted(t.Context(), t, transport, to, strings.Repeat("x", 1<<20))
 	require.NoError(t, err)
 	require.Equal(t, "big", got)
 }
@@ -264,7 +267,7 @@ func TestTheEndOfAContextEndsTheCall(t *testing.T) {
 			})
 			transport := wire.TransportForTest(wire.Config{}, (&net.Dialer{}).DialContext)
 			defer transport.CloseIdleConnections()
-			_, err := posted(t, ctx, transport, to, "x")
+			_, err := posted(ctx, t, transport, to, "x")
 			require.ErrorIs(t, err, cause)
 			require.Error(t, <-ended, "the connection is closed")
 		})
@@ -282,7 +285,7 @@ func TestAConnectionThatIsReset(t *testing.T) {
 	transport := wire.TransportForTest(wire.Config{}, (&net.Dialer{}).DialContext)
 	defer transport.CloseIdleConnections()
 	for range 20 {
-		_, err := posted(t, t.Context(), transport, to, "x")
+		_, err := posted(t.Context(), t, transport, to, "x")
 		require.ErrorContains(t, err, "reset")
 	}
 }
