@@ -122,7 +122,8 @@ func wantedBy(wrong *pflag.InvalidValueError) string {
 	return cause // of a kind of our own
 }
 
-// nearestFlag finds the flag that begins as name does, or is at most two edits away.
+// nearestFlag finds the flag that begins as name does, or is at most two edits away and like it in
+// more than half of its letters.
 func nearestFlag(c *cobra.Command, name string) string {
 	best, fewest := "", 3
 	c.Flags().VisitAll(func(f *pflag.Flag) {
@@ -130,7 +131,7 @@ func nearestFlag(c *cobra.Command, name string) string {
 		if len(name) > 2 && strings.HasPrefix(f.Name, name) {
 			n = 1
 		}
-		if n < fewest && n < len(name) {
+		if n < fewest && 2*n < len(name) {
 			best, fewest = f.Name, n
 		}
 	})
