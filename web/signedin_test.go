@@ -64,8 +64,28 @@ func TestSignedIn(t *testing.T) {
 	b.shows("Write to bob@example.org, not to [EMAIL_2].")
 	b.shows("Ask them about [EMAIL_1]") // her own words
 	b.shot("values")
+	require.EqualValues(t, 1, js[int](b, `performance.getEntriesByType('resource').filter((r) => r.name.endsWith('/values')).length`), "asked for once: each time is noted")
 	b.clickText(".actions button", "Hide values")
 	b.shows("Write to [EMAIL_1]")
+	js[any](b, `(() => { // an answer that comes late
+		const ask = window.fetch;
+		window.late = [];
+		window.fetch = async (...request) => {
+			const answer = await ask(...request);
+			if (String(request[0]).endsWith('/values')) await new Promise((go) => late.push(go));
+			return answer;
+		};
+		return null;
+	})()`)
+	b.clickText(".actions button", "Show values")
+	b.wait(`window.late.length === 1`)
+	b.clickText("a", "Runs")
+	b.wait(`!document.querySelector('.messages')`)
+	js[any](b, `history.back()`)
+	b.shows("Write to [EMAIL_1]")
+	js[any](b, `late.forEach((go) => go())`)
+	b.frames(3)
+	require.Contains(t, b.text(".messages"), "Write to [EMAIL_1]", "whoever has left asks no more")
 	b.open(server.url("/runs/" + string(s.run)))
 	b.clickText(".actions button", "Show values")
 	b.wait(`document.querySelector('.answer')?.innerText.includes('bob@example.org')`)

@@ -20,18 +20,25 @@ export function restored(text: string): string {
   return known && text.includes("[") ? text.replace(shape, (name) => known.get(name) || name) : text;
 }
 
+// asked counts what was asked for: an answer that somebody waits for no more is dropped.
+let asked = 0;
+
 export function hideValues(): void {
+  asked++;
   values.value = null;
   refusal.value = "";
 }
 
 // showValues asks the server for those of a thread.
 export async function showValues(thread: string): Promise<void> {
+  const mine = ++asked;
   try {
     const found = await getJSON<{ values: ReplacedValue[] }>(`/api/v1/threads/${encodeURIComponent(thread)}/values`);
+    if (mine !== asked) return;
     values.value = new Map(found.values.map((v) => [v.placeholder, v.original]));
     refusal.value = "";
   } catch (err) {
+    if (mine !== asked) return;
     hideValues();
     refusal.value = err instanceof Problem ? err.message : "The server does not answer.";
   }

@@ -16,7 +16,7 @@ export function ValuesButton({ view, file }: { view: ThreadView; file: boolean }
   };
   useEffect(() => { // there are more of them while they are shown
     if (may && on) show();
-  }, [may && on && there]);
+  }, [there]);
   useEffect(() => hideValues, []); // others' values are others'
   if (!may) return null;
   return (
