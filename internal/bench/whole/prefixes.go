@@ -44,3 +44,11 @@ func (p *prefixes) cached(body []byte) (cached int) {
 	}
 	return cached
 }
+
+// forget has the next requests counted by themselves: rows of one batch share a cache, repeated
+// measurements do not.
+func (p *prefixes) forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	clear(p.known)
+}

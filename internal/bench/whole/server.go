@@ -38,7 +38,11 @@ const (
 	atOnce pace = "at-once"
 	inStep pace = "in-step" // after half a second
 	uneven pace = "uneven"  // after one to three seconds
+	apart  pace = "apart"   // at once, and each chunk for itself, chunkPause behind the one before
 )
+
+// chunkPause is that of a model that writes 1,000 tokens a second, four a chunk.
+const chunkPause = 4 * time.Millisecond
 
 // firstToken is that of a call of a numbered job, always the same.
 func (p pace) firstToken(number, agent string, turn int) time.Duration {
@@ -183,7 +187,8 @@ func whose(body []byte) (agent string, turn int, number string) {
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.URL.Path == "/usage" {
+	if r.URL.Path == "/usage" { // asked for before and after a measurement
+		s.prefixes.forget()
 		_ = json.NewEncoder(w).Encode(usage{s.calls.Load(), s.sent.Load(), s.prompt.Load(), s.uncached.Load()}) // its parent asks again or ends
 		return
 	}
@@ -212,7 +217,24 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	written := s.chunks[agent][turn] * s.tokensPerChunk
 	w.Header().Set("Content-Type", "text/event-stream")
 	time.Sleep(time.Until(arrived.Add(s.pace.firstToken(number, agent, turn))))
+	if s.pace == apart {
+		reply = writeApart(w, reply)
+	}
 	_, _ = w.Write(reply) // a client that went away is not told
 	_, _ = fmt.Fprintf(w, "data: {\"id\":\"u\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"bench\",\"choices\":[],\"usage\":{\"prompt_tokens\":%d,\"completion_tokens\":%d,\"total_tokens\":%d,\"prompt_tokens_details\":{\"cached_tokens\":%d}}}\n\ndata: [DONE]\n\n",
 		prompt, written, prompt+written, prompt-uncached)
+}
+
+// writeApart writes each chunk of a reply but the last for itself, and gives the last.
+func writeApart(w http.ResponseWriter, reply []byte) (last []byte) {
+	for {
+		chunk, rest, more := bytes.Cut(reply, []byte("\n\n"))
+		if !more || len(rest) == 0 {
+			return reply
+		}
+		_, _ = w.Write(reply[:len(chunk)+2])
+		_ = http.NewResponseController(w).Flush() // a client that went away is not told
+		time.Sleep(chunkPause)
+		reply = rest
+	}
 }

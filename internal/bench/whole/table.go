@@ -24,7 +24,7 @@ func (b *bench) table(ctx context.Context) error {
 	var sixteen [2][2]cost // at one and at four tokens a chunk; convene and the bare loop
 	for i, tokens := range []int{1, 4} {
 		for _, w := range widths {
-			ours, bare, err := b.both(ctx, tokens, w.rows, w.atOnce)
+			ours, bare, err := b.both(ctx, tokens, atOnce, w.rows, w.atOnce)
 			if err != nil {
 				return err
 			}
@@ -34,6 +34,11 @@ func (b *bench) table(ctx context.Context) error {
 			}
 		}
 	}
+	ours, bare, err := b.both(ctx, 4, apart, 64, 16)
+	if err != nil {
+		return err
+	}
+	row(fmt.Sprintf("whole, tokens a chunk: 4, each %v apart, at once: 16, CPU ms", chunkPause), "%.2f", ours.perRow(), bare.perRow())
 	var without, chunk [2]float64
 	for who := range chunk {
 		fine, coarse := sixteen[0][who], sixteen[1][who]
@@ -42,7 +47,7 @@ func (b *bench) table(ctx context.Context) error {
 	}
 	row("a run without its chunks, at once: 16, CPU ms", "%.2f", without[0], without[1])
 	row("a chunk of the stream, CPU µs", "%.2f", chunk[0]*1000, chunk[1]*1000)
-	ours, bare := sixteen[1][0], sixteen[1][1]
+	ours, bare = sixteen[1][0], sixteen[1][1]
 	row("prompt tokens a run, 4 bytes each", "%.0f", float64(ours.usage.PromptTokens)/float64(ours.rows), float64(bare.usage.PromptTokens)/float64(bare.rows))
 	row("of these in no cache of prefixes", "%.0f", float64(ours.usage.UncachedTokens)/float64(ours.rows), float64(bare.usage.UncachedTokens)/float64(bare.rows))
 	row("store, KB a run", "%.1f", float64(ours.store)/float64(ours.rows)/1000, 0)
@@ -59,8 +64,8 @@ func row(name, format string, ours, bare float64) {
 }
 
 // both measures both programs in turn, and gives of each the round with the median CPU.
-func (b *bench) both(ctx context.Context, tokensPerChunk, rows, width int) (ours, bare cost, err error) {
-	address, stop, err := b.serve(ctx, tokensPerChunk, atOnce)
+func (b *bench) both(ctx context.Context, tokensPerChunk int, p pace, rows, width int) (ours, bare cost, err error) {
+	address, stop, err := b.serve(ctx, tokensPerChunk, p)
 	if err != nil {
 		return ours, bare, err
 	}

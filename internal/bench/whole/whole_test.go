@@ -24,8 +24,8 @@ const maxPromptTokens = 24_000
 func TestBothPlayTheJob(t *testing.T) {
 	script, err := readScript()
 	require.NoError(t, err)
-	for _, tokens := range []int{1, 4} {
-		s := newServer(script, tokens, atOnce)
+	for tokens, p := range map[int]pace{1: atOnce, 4: atOnce, 64: apart} {
+		s := newServer(script, tokens, p)
 		served := httptest.NewServer(s)
 		t.Cleanup(served.Close)
 		in := filepath.Join(t.TempDir(), "in.jsonl")
@@ -72,4 +72,6 @@ func TestPrefixes(t *testing.T) {
 	require.Zero(t, p.cached(request("other"+tools, said)))
 	require.Equal(t, 5*block, p.cached(request(tools, said+"and more")))
 	require.Equal(t, 2*block, p.cached(request(tools, "new"+said)))
+	p.forget()
+	require.Zero(t, p.cached(request(tools, said)))
 }
