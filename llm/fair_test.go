@@ -37,6 +37,30 @@ func TestTenantsTakeTurns(t *testing.T) {
 	})
 }
 
+// Who has been first in a round of turns is not last in the next.
+func TestTurnsKeepTheirOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := llm.NewLimiter(llm.LimiterConfig{MaxInFlight: 1})
+		go call(context.Background(), l, "under way", func() {})
+		synctest.Wait()
+		first := make(chan struct{})
+		go call(context.Background(), l, "acme", func() { close(first) })
+		synctest.Wait()
+		for _, other := range []events.TenantID{"globex", "initech", "umbrella"} {
+			for range 3 {
+				go call(context.Background(), l, other, func() {})
+				synctest.Wait()
+			}
+		}
+		<-first
+		since := time.Now()
+		call(context.Background(), l, "acme", func() {
+			require.Equal(t, 4*time.Second, time.Since(since), "its own, and one of each other")
+		})
+		time.Sleep(time.Hour)
+	})
+}
+
 // Whatever tenants ask, leave or wait: a call never waits for more than one call of each other
 // tenant, plus one under way, for each call of its own tenant before it.
 func TestWaitsAreBoundedByShares(t *testing.T) {

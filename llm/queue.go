@@ -31,26 +31,26 @@ func (w *waiter) before(other *waiter) bool {
 	return w.arrival < other.arrival
 }
 
-// queue holds who waits, in a line for each tenant. Tenants take turns: a line is served one
-// call each round, however long it is, so that a call waits for at most one of every other
-// tenant beside those of its own. This is start-time fair queueing, with calls of equal size.
+// queue holds who waits, in a line for each tenant. Tenants take turns: next is the line that
+// was served longest ago, however long it is, so that a call waits for at most one of every
+// other tenant beside those of its own.
 type queue struct {
 	// lines are those in which somebody waits, next the one whose turn it is.
 	lines lines
 	// known has the lines of all tenants since the queue was empty last: one that comes back
-	// keeps the round that it has used up.
+	// keeps its turn.
 	known map[events.TenantID]*line
-	// round is that of the call that was served last.
-	round uint64
+	// turns counts who was served.
+	turns uint64
 	size  int
 }
 
 // line is what waits of a tenant.
 type line struct {
 	waiters []*waiter // a heap
-	// round is that in which the first of them goes.
-	round uint64
-	index int // in the heap of lines
+	// served is the turn in which one of them went last; 0 if none has.
+	served uint64
+	index  int // in the heap of lines
 }
 
 func (q *queue) len() int { return q.size }
@@ -69,7 +69,6 @@ func (q *queue) push(w *waiter) {
 	}
 	q.size++
 	if l.Len() == 0 {
-		l.round = max(l.round, q.round)
 		heap.Push(l, w)
 		heap.Push(&q.lines, l)
 		return
@@ -81,8 +80,8 @@ func (q *queue) push(w *waiter) {
 // pop takes out whose turn it is, who goes.
 func (q *queue) pop() *waiter {
 	l, w := q.lines[0], q.head()
-	q.round = l.round
-	l.round++
+	q.turns++
+	l.served = q.turns
 	q.remove(w)
 	return w
 }
@@ -97,7 +96,7 @@ func (q *queue) remove(w *waiter) {
 		heap.Fix(&q.lines, l.index)
 	}
 	if q.size--; q.size == 0 {
-		q.known, q.round = nil, 0
+		q.known, q.turns = nil, 0
 	}
 }
 
@@ -115,16 +114,16 @@ func (l *line) Push(x any) {
 }
 func (l *line) Pop() any { return cut(&l.waiters) }
 
-// lines is a heap: the earliest round first, and within a round whoever would be first in one
-// line.
+// lines is a heap: first the one that was served longest ago, and of those that never were
+// whoever would be first in one line.
 type lines []*line
 
 // Len, Less, Swap, Push and Pop implement heap.Interface.
 func (ls lines) Len() int { return len(ls) }
 func (ls lines) Less(i, j int) bool {
 	a, b := ls[i], ls[j]
-	if a.round != b.round || a.Len() == 0 || b.Len() == 0 {
-		return a.round < b.round
+	if a.served != b.served || a.Len() == 0 || b.Len() == 0 {
+		return a.served < b.served
 	}
 	return a.waiters[0].before(b.waiters[0])
 }
