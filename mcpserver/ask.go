@@ -2,8 +2,6 @@ package mcpserver
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -92,15 +90,15 @@ func (s *Server) answer(ctx context.Context, c *call) (key events.ThreadKey, run
 		}
 		receipt, err := s.config.Runs.Send(ctx, c.who.Identity, web.Said{Thread: found.Thread, Content: text, InputID: a.InputID, Delivery: events.DeliveryAnswer})
 		if err != nil {
-			return key, run, 0, fmt.Errorf("the answer to %q was not taken: %w", a.Question, err)
+			return key, run, 0, refuse("the answer to %q was not taken: %w", a.Question, s.told(ctx, err))
 		}
 		if receipt.Stalled != "" {
-			return key, run, 0, errors.New("the answer is kept, but the run cannot go on for now: " + receipt.Stalled)
+			return key, run, 0, refuse("the answer is kept, but the run cannot go on for now: %s", receipt.Stalled)
 		}
 		taken = true
 	}
 	if !taken {
-		return key, run, 0, fmt.Errorf("run %s does not wait for this answer, or no longer: get_run tells how it stands", run)
+		return key, run, 0, refuse("run %s does not wait for this answer, or no longer: get_run tells how it stands", run)
 	}
 	return key, run, after, nil
 }

@@ -55,8 +55,28 @@ func addTool[In, Out any](s *Server, tool *mcp.Tool, handle func(context.Context
 			var none Out
 			return nil, none, err
 		}
-		return handle(ctx, c, in)
+		result, out, err := handle(ctx, c, in)
+		return result, out, s.told(ctx, err)
 	})
+}
+
+// refusal is an error that a caller may read as it is.
+type refusal struct{ error }
+
+func (r refusal) Unwrap() error { return r.error }
+
+func refuse(format string, args ...any) error { return refusal{fmt.Errorf(format, args...)} }
+
+// told gives what the caller is told of an error; what is the operator's to know is logged.
+func (s *Server) told(ctx context.Context, err error) error {
+	if err == nil || errors.As(err, new(refusal)) || ctx.Err() != nil {
+		return err
+	}
+	_, detail, failure := web.Told(err)
+	if failure != "" {
+		s.config.Logger.ErrorContext(ctx, "a call of a tool failed", "failure", failure, "err", err)
+	}
+	return refuse("%s", detail)
 }
 
 // admit refuses who lacks the permission of the door.
@@ -70,7 +90,7 @@ func (s *Server) admit(ctx context.Context, c *call, d door) error {
 // missing refuses a caller, and keeps that.
 func (s *Server) missing(ctx context.Context, c *call, permission string) error {
 	s.refused(ctx, c, permission)
-	return fmt.Errorf("you may not do this: the permission %s is missing", permission)
+	return refuse("you may not do this: the permission %s is missing", permission)
 }
 
 // refused keeps that a caller was refused something: what is not allowed, or, without a
@@ -86,7 +106,7 @@ func (c *call) still() error {
 		return err
 	}
 	if !who.Allow(c.door.needs) {
-		return fmt.Errorf("you may no longer do this: the permission %s is missing", c.door.needs)
+		return refuse("you may no longer do this: the permission %s is missing", c.door.needs)
 	}
 	return nil
 }

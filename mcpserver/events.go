@@ -64,12 +64,12 @@ func (s *Server) listEvents(ctx context.Context, c *call, in place) (*mcp.CallTo
 
 func (in place) check() error {
 	if in.Limit < 1 || in.Limit > maxEvents {
-		return fmt.Errorf("limit %d: give a number from 1 to %d", in.Limit, maxEvents)
+		return refuse("limit %d: give a number from 1 to %d", in.Limit, maxEvents)
 	}
 	known := events.Kinds()
 	for _, kind := range in.Types {
 		if !slices.Contains(known, kind) {
-			return fmt.Errorf("there is no type of events %.100q, only %v", kind, known)
+			return refuse("there is no type of events %.100q, only %v", kind, known)
 		}
 	}
 	return nil

@@ -62,7 +62,8 @@ type Config struct {
 	Audit *audit.Recorder
 	// Version is shown to callers.
 	Version string
-	// Logger gets what the protocol's sessions report. Defaults to none.
+	// Logger gets what the protocol's sessions report, and failures of which a caller is told no
+	// more than where to look. Defaults to none.
 	Logger *slog.Logger
 }
 
@@ -81,6 +82,9 @@ func New(config Config) (*Server, error) {
 		config.As = access.Operator(events.LocalTenant)
 	}
 	config.As.Door = events.DoorMCP
+	if config.Logger == nil {
+		config.Logger = slog.New(slog.DiscardHandler)
+	}
 	if config.Kept == nil {
 		config.Kept = thread.NewKept(config.Log)
 	}
@@ -130,7 +134,7 @@ func (s *Server) team(name string) (string, error) {
 		return s.config.Teams[0].Name, nil
 	}
 	if !s.offers(name) {
-		return "", fmt.Errorf("there is no team %.100q here, only %s", name, s.names())
+		return "", refuse("there is no team %.100q here, only %s", name, s.names())
 	}
 	return name, nil
 }

@@ -63,7 +63,7 @@ func (s *Server) find(ctx context.Context, c *call, id string) (events.RunSummar
 	run, err := s.config.Log.FindRun(ctx, c.who.Tenant, id)
 	if errors.Is(err, events.ErrNotFound) || errors.Is(err, events.ErrAmbiguous) || err == nil && (string(run.Run) != id || !s.offers(run.Team) || !c.who.Sees(run.UserID)) {
 		s.refused(ctx, c, "")
-		return events.RunSummary{}, fmt.Errorf("there is no run %.100q of the teams that are served here (%s): give its whole id", id, s.names())
+		return events.RunSummary{}, refuse("there is no run %.100q of the teams that are served here (%s): give its whole id", id, s.names())
 	}
 	if err == nil && c.door.changes && !c.who.Changes(run.UserID) {
 		err = s.missing(ctx, c, access.OthersAct)

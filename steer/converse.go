@@ -50,9 +50,18 @@ func (s *Runs) Send(ctx context.Context, by access.Identity, said web.Said) (web
 		Place: receipt.Place, Duplicate: receipt.Duplicate,
 	}
 	if receipt.Stalled != nil {
-		answer.Stalled = receipt.Stalled.Error()
+		answer.Stalled = stalled(receipt.Stalled)
 	}
 	return answer, nil
+}
+
+// stalled says why nobody takes a message up, without what is the operator's to know.
+func stalled(err error) string {
+	var store *events.StoreError
+	if errors.As(err, &store) {
+		return store.Told()
+	}
+	return err.Error()
 }
 
 // HandOff implements [web.Runs].

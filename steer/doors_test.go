@@ -4,13 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 
 	"github.com/convene-run/convene/access"
@@ -31,6 +34,26 @@ type doors struct {
 	server *web.Server
 	url    string
 	file   string
+	// lines are what is logged of failures.
+	lines lines
+}
+
+// lines takes what is logged. It is safe for concurrent use.
+type lines struct {
+	mu   sync.Mutex // guards text
+	text strings.Builder
+}
+
+func (l *lines) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(line)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
 
 func newDoors(t *testing.T, config steer.Config, options sim.Options, change ...func(*runner.Config)) *doors {
@@ -52,14 +75,16 @@ func newDoorsOn(t *testing.T, log events.Log, config steer.Config, options sim.O
 	require.NoError(t, err)
 	server, runs := httptest.NewUnstartedServer(nil), steer.New(config)
 	recorder := audit.NewRecorder(d.log, func(_ audit.Entry, err error) { require.NoError(t, err) })
+	logger := zerolog.New(&d.lines)
 	served := web.Config{
-		Log: d.log, Kept: d.runner.Kept(), Runs: runs, Batches: &steer.Batches{Runner: d.runner}, Users: &steer.Users{Log: d.log},
+		Logger: &logger,
+		Log:    d.log, Kept: d.runner.Kept(), Runs: runs, Batches: &steer.Batches{Runner: d.runner}, Users: &steer.Users{Log: d.log},
 		Keeper: tokens, Audit: recorder, Address: server.Listener.Addr().String(),
 	}
 	d.server, err = web.New(served)
 	require.NoError(t, err)
 	offered := []mcpserver.Team{{Name: team.DefaultName, Description: "Solves anything."}}
-	tools, err := mcpserver.New(mcpserver.Config{Audit: recorder, Log: d.log, Kept: d.runner.Kept(), Runs: runs, Teams: offered})
+	tools, err := mcpserver.New(mcpserver.Config{Logger: slog.New(zerolog.NewSlogHandler(logger)), Audit: recorder, Log: d.log, Kept: d.runner.Kept(), Runs: runs, Teams: offered})
 	require.NoError(t, err)
 	guarded, _, err := web.Guard(served, tools.Handler())
 	require.NoError(t, err)

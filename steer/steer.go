@@ -146,6 +146,7 @@ func (s *Runs) begun() {
 // refusal tells an error of the caller's from one of the server's: a store that fails.
 func refusal(err error) error {
 	var path *os.PathError
+	var store *events.StoreError
 	var quota *runner.QuotaError
 	switch {
 	case errors.As(err, &quota):
@@ -154,7 +155,7 @@ func refusal(err error) error {
 			met.RetryAfter = time.Until(quota.Until)
 		}
 		return met
-	case errors.Is(err, events.ErrHeld), errors.Is(err, events.ErrNotFound), errors.Is(err, events.ErrClosed), errors.As(err, &path):
+	case errors.Is(err, events.ErrHeld), errors.Is(err, events.ErrNotFound), errors.Is(err, events.ErrClosed), errors.As(err, &path), errors.As(err, &store):
 		return err
 	case errors.Is(err, events.ErrRunOver):
 		return &web.Refusal{Status: http.StatusConflict, Detail: err.Error()}

@@ -110,5 +110,6 @@ func (s *Server) serveExport(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name}))
 	if err := write(); err != nil && !errors.Is(err, r.Context().Err()) {
 		s.config.Logger.Error().Err(err).Str("run", string(view.Run)).Msg("export failed")
+		panic(http.ErrAbortHandler) // so that nobody takes the part for the whole
 	}
 }

@@ -2,8 +2,10 @@ package web
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"net/http"
 	"strconv"
@@ -14,7 +16,32 @@ import (
 	"github.com/convene-run/convene/events"
 )
 
-// statusOf gives the HTTP status of an error, and what the caller may know of it.
+// Told gives what a caller may be told of an error: its HTTP status and a detail. What else
+// there is to it, such as paths of this machine, is the operator's: then failure is a name that
+// stands in the detail, under which the whole error is to be logged. It is "" for an error of the
+// caller's.
+func Told(err error) (status int, detail, failure string) {
+	if status, detail = statusOf(err); status != http.StatusInternalServerError {
+		return status, detail, ""
+	}
+	what := "this server failed"
+	var store *events.StoreError
+	var event *events.DamagedError
+	var artifact *events.DamagedArtifactError
+	switch {
+	case errors.As(err, &event):
+		what = event.Error() + ". Everything else can be read; `convene store check` lists what is damaged"
+	case errors.As(err, &artifact):
+		what = artifact.Error()
+	case errors.As(err, &store):
+		what = store.Told()
+	}
+	failure = strings.ToLower(rand.Text()[:10])
+	return status, fmt.Sprintf("%s. What this server wrote to its standard error has more, in the line of failure %s", what, failure), failure
+}
+
+// statusOf gives the HTTP status of an error, and what the caller may know of it if that is not
+// a failure of the server's.
 func statusOf(err error) (status int, detail string) {
 	var refusal *Refusal
 	var held *events.HeldError
@@ -33,15 +60,25 @@ func statusOf(err error) (status int, detail string) {
 	case errors.Is(err, context.Canceled):
 		return 499, "the caller is gone" // nginx's status: nobody reads it
 	}
-	return http.StatusInternalServerError, err.Error()
+	return http.StatusInternalServerError, ""
+}
+
+// told is [Told] of an error that has been logged.
+func (s *Server) told(err error) (status int, detail string) {
+	status, detail, failure := Told(err)
+	if status >= http.StatusInternalServerError {
+		line := s.config.Logger.Error().Err(err)
+		if failure != "" {
+			line = line.Str("failure", failure)
+		}
+		line.Msg("request failed")
+	}
+	return status, detail
 }
 
 // problem answers an error as application/problem+json (RFC 9457).
 func (s *Server) problem(w http.ResponseWriter, r *http.Request, err error) {
-	status, detail := statusOf(err)
-	if status >= http.StatusInternalServerError {
-		s.config.Logger.Error().Err(err).Str("path", r.URL.Path).Msg("request failed")
-	}
+	status, detail := s.told(err)
 	if wantsPage(r) && !strings.HasPrefix(r.URL.Path, "/api/") {
 		s.errorPage(w, r, status, detail)
 		return
@@ -58,10 +95,7 @@ func (s *Server) problem(w http.ResponseWriter, r *http.Request, err error) {
 
 // apiError makes an error one that huma answers with its status.
 func (s *Server) apiError(err error) error {
-	status, detail := statusOf(err)
-	if status >= http.StatusInternalServerError {
-		s.config.Logger.Error().Err(err).Msg("request failed")
-	}
+	status, detail := s.told(err)
 	answer := huma.NewError(status, detail)
 	if status == http.StatusTooManyRequests {
 		seconds := retryAfterSeconds

@@ -215,10 +215,7 @@ func (a *app) untilInterrupted(ctx context.Context, r *runner.Runner, serve func
 	return err
 }
 
-// protocolLog takes what the protocol's sessions report, where a log is wanted.
+// protocolLog takes what the protocol's sessions report.
 func (a *app) protocolLog(level zerolog.Level) *slog.Logger {
-	if level == zerolog.Disabled {
-		return nil
-	}
 	return slog.New(zerolog.NewSlogHandler(*a.requestLog(level)))
 }

@@ -189,8 +189,12 @@ func addTeams(c *steer.Config, paths []string) error {
 	return nil
 }
 
-// requestLog writes log lines, in which personal data and secrets are masked.
+// requestLog writes log lines, in which personal data and secrets are masked. Failures are
+// written at any level: callers are told no more than where to look.
 func (a *app) requestLog(level zerolog.Level) *zerolog.Logger {
+	if level == zerolog.Disabled {
+		level = zerolog.ErrorLevel
+	}
 	logger := zerolog.New(a.maskedLines()).Level(level).With().Timestamp().Logger()
 	return &logger
 }

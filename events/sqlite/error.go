@@ -39,19 +39,22 @@ var nextSteps = map[error]string{
 	ErrLinked:         "remove the other names, or make a copy and name it with --store",
 }
 
-// storeError says of which file err is and what to do about it. Errors that are
-// not of the file pass as they are.
+// storeError says of which file err is and what to do about it, as an [*events.StoreError].
 func storeError(verb, path string, err error) error {
 	if err == nil {
 		return nil
 	}
-	if kind := classify(err); kind != nil {
-		if errors.Is(err, kind) {
-			return fmt.Errorf("%s store %s: %w: %s", verb, path, err, nextSteps[kind])
-		}
-		return fmt.Errorf("%s store %s: %w: %s (%w)", verb, path, kind, nextSteps[kind], err)
+	kind := classify(err)
+	failed := &events.StoreError{Kind: kind}
+	switch {
+	case kind == nil:
+		failed.Err = fmt.Errorf("%s store %s: %w", verb, path, err)
+	case errors.Is(err, kind):
+		failed.Err = fmt.Errorf("%s store %s: %w: %s", verb, path, err, nextSteps[kind])
+	default:
+		failed.Err = fmt.Errorf("%s store %s: %w: %s (%w)", verb, path, kind, nextSteps[kind], err)
 	}
-	return fmt.Errorf("%s store %s: %w", verb, path, err)
+	return failed
 }
 
 // classify finds the error of the list above that err amounts to; nil if none.
