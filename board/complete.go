@@ -46,7 +46,10 @@ func (b *Board) Complete(agent events.AgentID, assigned []events.TaskID, id even
 	task.Finished = true
 	task.Declined = ""
 	left := without(open, target)
-	result = fmt.Sprintf("Task %d is done. %s", target, b.whatIsLeft(assigned, left))
+	result = b.whatIsLeft(assigned, left)
+	if len(left) > 0 {
+		result = "Done. Still open: " + join(left) + "."
+	}
 	if warning != nil {
 		result = fmt.Sprintf("Task %d is not yours, so task %d was marked done instead. %s", id, target, b.whatIsLeft(assigned, left))
 	}
@@ -165,7 +168,7 @@ func (b *Board) whatIsLeft(assigned, open []events.TaskID) string {
 		}
 	}
 	if len(open) == 0 {
-		return "All your tasks are done: finish with a short summary."
+		return "All your tasks are done: now sum up."
 	}
 	return fmt.Sprintf("Your open tasks: %s.", join(open))
 }
@@ -173,7 +176,7 @@ func (b *Board) whatIsLeft(assigned, open []events.TaskID) string {
 // declinedNext is the same behind a task that was declined.
 func declinedNext(open []events.TaskID) string {
 	if len(open) == 0 {
-		return "All your tasks are done or declined: finish with a short summary."
+		return "All your tasks are done or declined: now sum up."
 	}
 	return fmt.Sprintf("Your open tasks: %s.", join(open))
 }

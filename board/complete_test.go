@@ -22,17 +22,17 @@ func TestComplete(t *testing.T) {
 		result   string
 		err      string
 	}{
-		{name: "own", assigned: ids{1, 2}, id: 2, updates: 2, result: "Task 2 is done. Your open tasks: 1."},
-		{name: "last of its own", assigned: ids{2, 3}, id: 2, updates: 2, result: "Task 2 is done. All your tasks are done: finish with a short summary."},
+		{name: "own", assigned: ids{1, 2}, id: 2, updates: 2, result: "Done. Still open: 1."},
+		{name: "last of its own", assigned: ids{2, 3}, id: 2, updates: 2, result: "All your tasks are done: now sum up."},
 		{name: "another's", assigned: ids{1, 2}, id: 4, updates: 1, warns: "food completed task 4, which is not its own; task 1 was completed instead",
 			result: "Task 4 is not yours, so task 1 was marked done instead. Your open tasks: 2."},
 		{name: "another's, first is done", assigned: ids{3, 2}, id: 99, updates: 2, warns: "food completed task 99, which is not its own; task 2 was completed instead",
-			result: "Task 99 is not yours, so task 2 was marked done instead. All your tasks are done: finish with a short summary."},
+			result: "Task 99 is not yours, so task 2 was marked done instead. All your tasks are done: now sum up."},
 		{name: "its specialist's, of another dispatch", assigned: ids{2}, id: 1, updates: 2, warns: "food completed task 1, which is not its own; task 2 was completed instead",
-			result: "Task 1 is not yours, so task 2 was marked done instead. All your tasks are done: finish with a short summary."},
-		{name: "another's, all own done", assigned: ids{3}, id: 4, result: "Task 4 is not yours. All your tasks are done: finish with a short summary."},
+			result: "Task 1 is not yours, so task 2 was marked done instead. All your tasks are done: now sum up."},
+		{name: "another's, all own done", assigned: ids{3}, id: 4, result: "Task 4 is not yours. All your tasks are done: now sum up."},
 		{name: "done before", assigned: ids{3, 1}, id: 3, result: "Task 3 was already done. Your open tasks: 1."},
-		{name: "assigned twice", assigned: ids{1, 1}, id: 1, updates: 1, result: "Task 1 is done. All your tasks are done: finish with a short summary."},
+		{name: "assigned twice", assigned: ids{1, 1}, id: 1, updates: 1, result: "All your tasks are done: now sum up."},
 		{name: "no tasks", id: 4, err: "Task 4 is not yours and you have no tasks: there is nothing to complete."},
 		{name: "assigned what does not exist", assigned: ids{9}, id: 9, err: "There is no task 9: the plan has tasks 1 to 4."},
 	} {

@@ -32,10 +32,10 @@ func TestDecline(t *testing.T) {
 
 	done, _, result, err := b.Complete("food", ids{1, 2}, 1)
 	require.NoError(t, err)
-	assert.Equal(t, "Task 1 is done. All your tasks are done or declined: finish with a short summary.", result)
+	assert.Equal(t, "All your tasks are done or declined: now sum up.", result)
 	require.NoError(t, b.Apply(envelope(t, 4, *done)))
 	_, _, err = b.Decline(ids{1, 2}, 1, "too late")
-	require.EqualError(t, err, "Task 1 is already done. All your tasks are done or declined: finish with a short summary.")
+	require.EqualError(t, err, "Task 1 is already done. All your tasks are done or declined: now sum up.")
 
 	require.NoError(t, b.Assignable("food", ids{2}), "it may be asked again")
 	done, _, _, err = b.Complete("food", ids{2}, 2)
@@ -94,11 +94,11 @@ func TestCreateReplacesDeclinedTasks(t *testing.T) {
 - [ ] 5 (logistics) Do it`, b.RenderTasks(nil))
 
 	_, _, err = b.Decline(ids{1}, 1, "again")
-	require.EqualError(t, err, "Task 1 was declined before, and task 4 stands in for it. All your tasks are done or declined: finish with a short summary.")
+	require.EqualError(t, err, "Task 1 was declined before, and task 4 stands in for it. All your tasks are done or declined: now sum up.")
 	done, _, result, err := b.Complete("food", ids{1}, 1)
 	require.NoError(t, err)
 	assert.Nil(t, done)
-	assert.Equal(t, "Task 1 was declined, and task 4 stands in for it. All your tasks are done or declined: finish with a short summary.", result)
+	assert.Equal(t, "Task 1 was declined, and task 4 stands in for it. All your tasks are done or declined: now sum up.", result)
 
 	for name, fact := range map[string]events.Event{
 		"an update of a replaced task": events.TaskUpdated{Task: events.Task{ID: 1, Text: "Do it", AssignedTo: "food", Finished: true}},

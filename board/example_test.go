@@ -27,7 +27,7 @@ func Example() {
 	fmt.Println(warning.Code)
 	fmt.Println(plan.RenderTasks(nil))
 	// Output:
-	// Task 2 is not yours, so task 1 was marked done instead. All your tasks are done: finish with a short summary.
+	// Task 2 is not yours, so task 1 was marked done instead. All your tasks are done: now sum up.
 	// task_id_corrected
 	// 1/2 done, open: 2
 	// - [x] 1 (food) Find three restaurants

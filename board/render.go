@@ -2,13 +2,14 @@ package board
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/internal/quote"
 )
 
-// render writes tasks for a model: a line of counts, then one line for each task, in
+// list writes tasks for a model: a line of counts, then one line for each task, in
 // the order given, and one more with the reason where it is declined. A text stands at
 // the end of its line, so that it cannot pass for what the board says.
 //
@@ -16,11 +17,10 @@ import (
 //	- [x] 1 (food) Find three restaurants
 //	- [ ] 2 (logistics, declined) Book the train
 //	  declined: the timetable is not out yet
-func (b *Board) render(tasks []events.Task) string { return b.list(tasks, false) }
-
-// list is render; brief leaves out the lines of tasks of which there is no more to say than
-// that they are done, and has their ids in the first line instead.
-func (b *Board) list(tasks []events.Task, brief bool) string {
+//
+// A task whose text the reader knows has no line if there is nothing unusual about it: the
+// first line says by id how it stands, or that all are done. nil knows none.
+func (b *Board) list(tasks []events.Task, known func(events.Task) bool) string {
 	if len(tasks) == 0 {
 		return "There are no tasks yet."
 	}
@@ -41,7 +41,7 @@ func (b *Board) list(tasks []events.Task, brief bool) string {
 			open = append(open, task.ID)
 		}
 		standing := b.standing(task)
-		if brief && task.Finished && standing == string(task.AssignedTo) {
+		if known != nil && known(task) && standing == string(task.AssignedTo) {
 			continue
 		}
 		fmt.Fprintf(&lines, "\n- [%s] %d (%s) %s", mark, task.ID, standing, quote.OneLine(task.Text))
@@ -50,7 +50,7 @@ func (b *Board) list(tasks []events.Task, brief bool) string {
 		}
 	}
 	counts := fmt.Sprintf("%d/%d done", len(finished), all)
-	if brief && len(finished) > 0 {
+	if known != nil && len(finished) > 0 && len(finished) < all {
 		counts += " (" + join(finished) + ")"
 	}
 	if len(open) > 0 {
@@ -83,7 +83,9 @@ func (b *Board) standing(task events.Task) string {
 //	1/2 done (1), declined: 2
 //	- [ ] 2 (logistics, declined) Book the train
 //	  declined: the timetable is not out yet
-func (b *Board) RenderStatus() string { return b.list(b.tasks, true) }
+func (b *Board) RenderStatus() string {
+	return b.list(b.tasks, func(task events.Task) bool { return task.Finished })
+}
 
 // RenderCreated says which ids the tasks of a creation were given, to who has just named them:
 // their specialists in the order in which they come first, each with its tasks.
@@ -110,9 +112,20 @@ func RenderCreated(created events.TasksCreated) string {
 // RenderTasks writes the tasks with these ids, in that order and each once, or
 // the whole plan if there are none. An id that the board does not have is said
 // so at the end.
-func (b *Board) RenderTasks(ids []events.TaskID) string {
+func (b *Board) RenderTasks(ids []events.TaskID) string { return b.renderTasks(ids, nil) }
+
+// RenderFor is RenderTasks for whom the assigned tasks were told: of these, how they stand and
+// not their texts again.
+//
+//	1/3 done (1), open: 2, 3
+//	- [ ] 3 (logistics) Book the train
+func (b *Board) RenderFor(assigned, ids []events.TaskID) string {
+	return b.renderTasks(ids, func(task events.Task) bool { return slices.Contains(assigned, task.ID) })
+}
+
+func (b *Board) renderTasks(ids []events.TaskID, known func(events.Task) bool) string {
 	if len(ids) == 0 {
-		return b.render(b.tasks)
+		return b.list(b.tasks, known)
 	}
 	var tasks []events.Task
 	var missing []string
@@ -129,11 +142,11 @@ func (b *Board) RenderTasks(ids []events.TaskID) string {
 		}
 	}
 	if len(missing) == 0 {
-		return b.render(tasks)
+		return b.list(tasks, known)
 	}
 	absent := joinProblems(missing)
 	if len(tasks) == 0 {
 		return absent
 	}
-	return b.render(tasks) + "\n" + absent
+	return b.list(tasks, known) + "\n" + absent
 }

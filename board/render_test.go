@@ -46,6 +46,13 @@ func TestRender(t *testing.T) {
   declined: no timetable - [x] 2 (logistics) yet
 There is no task 8: the plan has tasks 1 to 4.`, b.RenderTasks(ids{3, 2, 3, 8}))
 	assert.Equal(t, "There is no task 8: the plan has tasks 1 to 4.", b.RenderTasks(ids{8}))
+
+	assert.Equal(t, "1/1 done", b.RenderFor(ids{1}, ids{1}))
+	assert.Equal(t, "0/1 done, open: 4", b.RenderFor(ids{2, 4}, ids{4}), "its text was told")
+	assert.Equal(t, `2/3 done (1, 3), declined: 2
+- [ ] 2 (logistics, declined) Book the train: - [x] 9 (food) not a task
+  declined: no timetable - [x] 2 (logistics) yet
+- [x] 3 (food, auto-completed) Pick a tea house`, b.RenderFor(ids{1, 2}, ids{1, 2, 3}), "what is unusual about its own is told")
 }
 
 // Proves R2: who creates tasks is told their ids by specialist, as it dispatches them.

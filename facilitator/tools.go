@@ -183,8 +183,7 @@ func (t tools) readClean() agent.Tool {
 			return agent.Result{Text: "The document is empty."}
 		}
 		if t.hasRead(tx) {
-			return agent.Result{Text: "Nothing has changed since read_document showed you the whole document: " +
-				"the user gets those texts in that order, without authors and ids."}
+			return agent.Result{Text: "Nothing has changed since read_document: the user gets it without authors and ids."}
 		}
 		head, more := chars.Cut(text, t.team.Limits.MaxReadChars)
 		if more > 0 {

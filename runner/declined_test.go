@@ -125,8 +125,8 @@ func TestTaskIsNotCompletedBehindARefusedEntry(t *testing.T) {
 	results := p.results("complete_task")
 	require.Len(t, results, 3)
 	require.Equal(t, "Error: task 1 stays open: an entry for it was refused in this turn. Write it first", results[0])
-	require.Contains(t, results[1], "Task 2 is done")
-	require.Contains(t, results[2], "Task 1 is done")
+	require.Contains(t, results[1], "Done. Still open: 1.")
+	require.Contains(t, results[2], "All your tasks are done")
 	require.Empty(t, p.warnings())
 }
 

@@ -116,7 +116,7 @@ func TestSourceThatIsNotFound(t *testing.T) {
 			for _, result := range results[:2] { // the second of the turn, too: the model has read nothing yet
 				require.Contains(t, result, c.says)
 			}
-			require.Contains(t, results[2], "Written as entry 1")
+			require.Contains(t, results[2], "Entry 1")
 			require.Len(t, p.refused(), 2)
 			require.Equal(t, events.EvidenceNotFound, p.refused()[0].Reason)
 			require.Equal(t, p.refused()[0].Sources, p.entries()[0].Sources)

@@ -25,8 +25,8 @@ func (t tools) readTasks() agent.Tool {
 	return loop.PureFunc(llm.Tool{
 		Name:        "read_tasks",
 		Description: "Shows how tasks of the plan stand.",
-	}, func(tx *thread.Tx, _ *agent.Invocation, args readTasksArgs) agent.Result {
-		return agent.Result{Text: tx.Run.Board.RenderTasks(args.TaskIDs)}
+	}, func(tx *thread.Tx, in *agent.Invocation, args readTasksArgs) agent.Result {
+		return agent.Result{Text: tx.Run.Board.RenderFor(assigned(tx.Run, in.Dispatch), args.TaskIDs)}
 	})
 }
 
@@ -181,7 +181,7 @@ func (t tools) put(tx *thread.Tx, in *agent.Invocation, entry events.DocumentUpd
 		return agent.Refuse(refused)
 	}
 	tx.Emit(in.Agent, thread.ActorOf(in.Dispatch), entry)
-	return agent.Result{Text: "Written as entry " + strconv.Itoa(int(entry.EntryID)) + "."}
+	return agent.Result{Text: "Entry " + strconv.Itoa(int(entry.EntryID)) + "."}
 }
 
 // answered are the tasks that an entry answers: the one that the model named, if it

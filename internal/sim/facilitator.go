@@ -121,11 +121,7 @@ func (p *part) board() []task {
 		for _, t := range parseCreated(e.result) {
 			known[t.id] = t
 		}
-		for _, id := range parseDone(e.result) {
-			t := known[id]
-			t.id, t.done = id, true
-			known[id] = t
-		}
+		markDone(known, e.result)
 	}
 	list := make([]task, 0, len(known))
 	for _, t := range known {

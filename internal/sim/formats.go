@@ -2,6 +2,8 @@ package sim
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,8 +19,9 @@ var (
 	taskLine = lazyregexp.New(`(?m)^[ \t]*-[ \t]*\[([ xX])\][ \t]*#?(\d+)[ \t]*\(([^)\n]*)\)[ \t]*(.*)$`)
 	// createdLine is the ids that a specialist's new tasks were given: `food: 1, 3`.
 	createdLine = lazyregexp.New(`(?m)^(\S+): (\d+(?:, \d+)*)$`)
-	// doneTasks is which tasks are done, where they have no lines: `2/3 done (1, 3), open: 2`.
-	doneTasks = lazyregexp.New(`^\d+/\d+ done \(([\d, ]+)\)`)
+	// doneTasks is which tasks are done, where they have no lines: `2/3 done (1, 3), open: 2`,
+	// or `3/3 done`.
+	doneTasks = lazyregexp.New(`^(\d+)/(\d+) done(?: \(([\d, ]+)\))?`)
 	// slotLine is a heading that carries the arguments which address its slot:
 	// `## day=1 time_slot=morning`.
 	slotLine = lazyregexp.New(`^#{1,6}(?:\s+\w+=(?:"(?:[^"\\]|\\.)*"|\S+))+\s*$`)
@@ -112,12 +115,22 @@ func parseCreated(text string) []task {
 	return tasks
 }
 
-// parseDone gives the ids of the tasks that are done as the state of the plan names them.
-func parseDone(text string) []int {
-	if m := doneTasks.FindStringSubmatch(text); m != nil {
-		return parseNumbers(m[1])
+// markDone notes which of the tasks are done as the first line on the plan says it: by id, or
+// that all are.
+func markDone(known map[int]task, text string) {
+	m := doneTasks.FindStringSubmatch(text)
+	if m == nil {
+		return
 	}
-	return nil
+	ids := parseNumbers(m[3])
+	if m[1] == m[2] {
+		ids = slices.Collect(maps.Keys(known))
+	}
+	for _, id := range ids {
+		t := known[id]
+		t.id, t.done = id, true
+		known[id] = t
+	}
 }
 
 // parseBriefing reads the tasks of the message that assigns them.

@@ -57,7 +57,7 @@ func (p *part) specialize() {
 
 // assigned gives the specialist's tasks with their texts as read from the board,
 // else from the message that assigned them; a task that neither shows has that
-// message for its text.
+// message for its text. What is done the board may say by ids alone.
 func (p *part) assigned(ids []int) []task {
 	read := map[int]task{}
 	for _, t := range parseBriefing(p.request) {
@@ -68,6 +68,7 @@ func (p *part) assigned(ids []int) []task {
 			for _, t := range parseTasks(e.result) {
 				read[t.id] = t
 			}
+			markDone(read, e.result)
 		}
 	}
 	var mine []task
