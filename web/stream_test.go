@@ -207,7 +207,7 @@ func TestLiveMomentsAreMarkedLossy(t *testing.T) {
 	s.start("live")
 	server := serve(t, web.Config{Log: log, Runs: fakeLive{}})
 	conn := server.dial(t, s.key.Thread, s.seq)
-	require.NoError(t, conn.SetReadDeadline(time.Now().Add(5*time.Second)))
+	require.NoError(t, conn.SetReadDeadline(time.Now().Add(patience)))
 	_, message, err := conn.ReadMessage()
 	require.NoError(t, err)
 	require.Contains(t, string(message), `{"lossy":true,"now":"`)

@@ -115,7 +115,7 @@ func take(t testing.TB, conn *websocket.Conn, after, until events.Seq) []string 
 	t.Helper()
 	var bodies []string
 	for after < until {
-		require.NoError(t, conn.SetReadDeadline(time.Now().Add(20*time.Second)))
+		require.NoError(t, conn.SetReadDeadline(time.Now().Add(patience)))
 		_, message, err := conn.ReadMessage()
 		require.NoError(t, err)
 		for line := range strings.SplitSeq(string(message), "\n") {

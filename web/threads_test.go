@@ -298,10 +298,12 @@ func TestTokensOfWhoeverSpeaks(t *testing.T) {
 	log := events.NewMemory()
 	server := serve(t, web.Config{Log: log, Runs: newSimRuns(t, log, sim.Options{PerChunk: 20 * time.Millisecond})})
 	c := newChat(t, server)
-	c.say("Please create a skill that sends Slack alerts", `"team":"skill-builder"`)
-	conn := server.dial(t, c.thread, 0)
+	c.say("Hello", `"team":"skill-builder"`)
+	conn := server.dial(t, c.thread, 0) // one that is open before the specialist writes
+	c.rests()
+	c.say("Please create a skill that sends Slack alerts")
 	for {
-		require.NoError(t, conn.SetReadDeadline(time.Now().Add(time.Minute)))
+		require.NoError(t, conn.SetReadDeadline(time.Now().Add(patience)))
 		_, text, err := conn.ReadMessage()
 		require.NoError(t, err, "the specialist was never seen to write")
 		var live struct {
