@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/lazyregexp"
 	"github.com/convene-run/convene/internal/nearest"
 )
 
@@ -112,7 +112,7 @@ type Roles map[string]Grants
 // Builtin are the roles that the code knows.
 func Builtin() Roles { return maps.Clone(table) }
 
-var permissionForm = regexp.MustCompile(`^[a-z][a-z0-9_-]*(:[a-z][a-z0-9_-]*)+$`)
+var permissionForm = lazyregexp.New(`^[a-z][a-z0-9_-]*(:[a-z][a-z0-9_-]*)+$`)
 
 // With adds a role. The error says what would be accepted.
 func (r Roles) With(name string, grants []string) error {

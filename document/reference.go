@@ -1,10 +1,10 @@
 package document
 
 import (
-	"regexp"
 	"strconv"
 
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/lazyregexp"
 )
 
 // piece is a stretch of what a facilitator wrote, or a reference to an entry.
@@ -16,10 +16,10 @@ type piece struct {
 var (
 	// attempt finds what is meant as a reference, well formed or not; text that
 	// happens to hold other braces, as a template does, is left alone.
-	attempt = regexp.MustCompile(`(?i)\{\{\s{0,8}entry\s{0,8}(?:[:#=]|_?\d)`)
+	attempt = lazyregexp.New(`(?i)\{\{\s{0,8}entry\s{0,8}(?:[:#=]|_?\d)`)
 	// reference is what counts as one: the form that prompts teach, and near misses
 	// that cannot be misread.
-	reference = regexp.MustCompile(`(?i)^\{\{\s{0,8}entry\s{0,8}[:#=_]?\s{0,8}#?(\d{1,9})\s{0,8}\}\}`)
+	reference = lazyregexp.New(`(?i)^\{\{\s{0,8}entry\s{0,8}[:#=_]?\s{0,8}#?(\d{1,9})\s{0,8}\}\}`)
 )
 
 // referenceBytes bounds the text that one reference is looked for in.

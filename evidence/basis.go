@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/convene-run/convene/document"
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/lazyregexp"
 )
 
 // Basis is a passage that a result rests on: one that was found in its source, with the
@@ -94,7 +94,7 @@ func partsOf(answer string, structured bool) []part {
 }
 
 // sentenceEnd is behind a sentence or a line.
-var sentenceEnd = regexp.MustCompile(`[.!?]["'”’)]?\s+|[。！？]|\n+`)
+var sentenceEnd = lazyregexp.New(`[.!?]["'”’)]?\s+|[。！？]|\n+`)
 
 func sentences(answer string) (parts []part) {
 	for from := 0; from < len(answer); {

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/convene-run/convene/internal/lazyregexp"
 )
 
 const (
@@ -20,7 +22,7 @@ const (
 )
 
 // propertyName is what every endpoint takes as the name of an argument.
-var propertyName = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
+var propertyName = lazyregexp.New(`^[a-zA-Z0-9_.-]{1,64}$`)
 
 // adapt makes a schema of arguments into one that every endpoint takes and that arguments
 // can be checked against. What it leaves out the server still checks itself. The changes say

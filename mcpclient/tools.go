@@ -5,11 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"regexp"
 
 	"github.com/convene-run/convene/agent"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/internal/chars"
+	"github.com/convene-run/convene/internal/lazyregexp"
 	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/team"
 )
@@ -76,7 +76,7 @@ func describe(server string, tool Tool) string {
 }
 
 // notInName are the characters that some endpoint refuses in the name of a tool.
-var notInName = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
+var notInName = lazyregexp.New(`[^a-zA-Z0-9_-]`)
 
 // toolNames gives the names under which agents have the tools: the server's name and the
 // tool's own, with _ for what endpoints refuse. A name that is too long, or that would be

@@ -3,12 +3,13 @@ package otel
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"sync/atomic"
 
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/convene-run/convene/internal/lazyregexp"
 )
 
 // troubles tells once that a collector does not take what it is sent, and again once it has
@@ -20,7 +21,7 @@ type troubles struct {
 }
 
 // secrets are the parts of addresses in errors that may hold one.
-var secrets = regexp.MustCompile(`//[^/\s"@]*@|\?[^\s":]*`)
+var secrets = lazyregexp.New(`//[^/\s"@]*@|\?[^\s":]*`)
 
 func (t *troubles) after(err error) {
 	if err == nil {

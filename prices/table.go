@@ -2,10 +2,11 @@ package prices
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/convene-run/convene/internal/lazyregexp"
 )
 
 // Model is what is known of a model.
@@ -188,7 +189,7 @@ func (t *Table) tails(provider, name string) *stored {
 
 // datedSuffix is what providers append to the name of a model: a date, a build, or
 // the word that stands for the newest.
-var datedSuffix = regexp.MustCompile(`(-|@)(20\d\d-?\d\d-?\d\d|\d\d-20\d\d|\d{4}|latest|preview|exp)$`)
+var datedSuffix = lazyregexp.New(`(-|@)(20\d\d-?\d\d-?\d\d|\d\d-20\d\d|\d{4}|latest|preview|exp)$`)
 
 // Cost prices a call; nil where the model, its tier, or searches that it made have no
 // known price.

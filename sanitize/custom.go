@@ -8,6 +8,8 @@ import (
 	"regexp/syntax"
 	"slices"
 	"strings"
+
+	"github.com/convene-run/convene/internal/lazyregexp"
 )
 
 const (
@@ -29,7 +31,7 @@ type pattern struct {
 	re   *regexp.Regexp
 }
 
-var patternName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,30}$`)
+var patternName = lazyregexp.New(`^[a-z][a-z0-9_]{0,30}$`)
 
 // New gives a detector that finds what the patterns match too, by their names, in Go's syntax
 // of regular expressions (https://pkg.go.dev/regexp/syntax). The error is of [Check], or says

@@ -1,9 +1,10 @@
 package sanitize
 
 import (
-	"regexp"
 	"strings"
 	"sync"
+
+	"github.com/convene-run/convene/internal/lazyregexp"
 )
 
 // headers are the names of headers that carry credentials.
@@ -16,13 +17,13 @@ var headers = sync.OnceValue(func() *vocabulary {
 
 // behindName is what may stand between name and value: as in a request, in JSON, or in the code
 // of a program.
-var behindName = regexp.MustCompile(`^["'\x60]?\s?(?::|=>|=|,)\s{0,2}["'\x60]?`)
+var behindName = lazyregexp.New(`^["'\x60]?\s?(?::|=>|=|,)\s{0,2}["'\x60]?`)
 
 var (
 	// authorization is a scheme with what it takes: RFC 9110, 11.6.2.
-	authorization = regexp.MustCompile(`(?i)^(?:bearer|basic|token|digest|negotiate|ntlm|apikey|aws4-hmac-sha256|hawk|hmac|signature|gnap|dpop)\s+\S{6,}`)
+	authorization = lazyregexp.New(`(?i)^(?:bearer|basic|token|digest|negotiate|ntlm|apikey|aws4-hmac-sha256|hawk|hmac|signature|gnap|dpop)\s+\S{6,}`)
 	// pair is what a cookie is made of: RFC 6265, 4.1.1.
-	pair = regexp.MustCompile(`^[\w!#$%&'*.^|~+-]+=[^\s;]{4,}`)
+	pair = lazyregexp.New(`^[\w!#$%&'*.^|~+-]+=[^\s;]{4,}`)
 )
 
 // maxHeader bounds the value of a header: browsers take no more.

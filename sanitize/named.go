@@ -1,11 +1,12 @@
 package sanitize
 
 import (
-	"regexp"
 	"strings"
 	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/convene-run/convene/internal/lazyregexp"
 )
 
 // maxSecret bounds a password or key that only the words before it give away.
@@ -48,7 +49,7 @@ func Named(member string) (kind Kind) {
 
 // sign is what may stand between the word and the value: a sign, a verb, or nothing but a
 // space.
-var sign = regexp.MustCompile(`^(\\?["'\x60”]?(?:\]|\))?\s{0,3}(?::=|=>|==?|:|：|＝)\s{0,3}|>|["'”]?\s{1,3}(?i:is|ist|lautet|est|es|é|è|jest|are|was|to|на|är|er|on|wordt|olarak|adalah)\s{1,3}(?i:now |set to |jetzt |ahora |maintenant )?|\s?(?:は|是|为|為|는|은)\s?|\s{1,2})`)
+var sign = lazyregexp.New(`^(\\?["'\x60”]?(?:\]|\))?\s{0,3}(?::=|=>|==?|:|：|＝)\s{0,3}|>|["'”]?\s{1,3}(?i:is|ist|lautet|est|es|é|è|jest|are|was|to|на|är|er|on|wordt|olarak|adalah)\s{1,3}(?i:now |set to |jetzt |ahora |maintenant )?|\s?(?:は|是|为|為|는|은)\s?|\s{1,2})`)
 
 // findNamed finds passwords and keys by the words before them.
 func findNamed(text string, found func(start, end int, kind Kind)) {
@@ -144,7 +145,7 @@ func valueAt(text string, i int) (start, end int, quoted bool) {
 }
 
 // nextPair is the beginning of another setting in the same line: Password=x;Server=y.
-var nextPair = regexp.MustCompile(`^\s?[A-Za-z][\w .-]*=`)
+var nextPair = lazyregexp.New(`^\s?[A-Za-z][\w .-]*=`)
 
 // contextBytes bounds how far a rule looks beside a value.
 const contextBytes = 48
@@ -158,7 +159,7 @@ const (
 	strong               // what no word of a sentence looks like
 )
 
-var joinedWords = regexp.MustCompile(`^[\p{L}]+(?:[-/'’.,][\p{L}]+)*$`)
+var joinedWords = lazyregexp.New(`^[\p{L}]+(?:[-/'’.,][\p{L}]+)*$`)
 
 func classOf(value string) class {
 	switch {

@@ -1,10 +1,11 @@
 package sanitize
 
 import (
-	"regexp"
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"github.com/convene-run/convene/internal/lazyregexp"
 )
 
 const (
@@ -168,4 +169,4 @@ func trunk(groups []group, n int) bool {
 
 // mobile are numbers of mobile telephones that people write in one piece: of the United Kingdom
 // and France, of Germany, Japan and China.
-var mobile = regexp.MustCompile(`^(?:07[3-9]\d{8}|0[67]\d{8}|01[567]\d{8,9}|0[789]0\d{8}|1[3-9]\d{9})$`)
+var mobile = lazyregexp.New(`^(?:07[3-9]\d{8}|0[67]\d{8}|01[567]\d{8,9}|0[789]0\d{8}|1[3-9]\d{9})$`)

@@ -1,8 +1,9 @@
 package sanitize
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/convene-run/convene/internal/lazyregexp"
 )
 
 // standing are words that stand where a value would: of types, of states, of what is required.
@@ -21,7 +22,7 @@ var standing = func() map[string]bool {
 }()
 
 // template are values that a program or a reader fills in: variables, marks, rows of one sign.
-var template = regexp.MustCompile(`^(?:\$[\w({].*|\{\{?[\w .-]*\}*|<[\w .-]*>?|\[[A-Za-z_ -]*\]?|.*\$\{.*|%[\w(]|(?:os|process|env|self|config|settings|this|request|req|args|opts|options|params|user|ctx|var|local|data|secrets?|vault|ENV|System)[.\[(].*|[\w.]+\(.*|[*•●x.…_#?-]+|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|https?://\S*|[~/.]?/[\w./~-]*|\w+_(?:here|key|token|password|secret)|your[-_ ]?.*|.*[-_]your[-_].*|.*[-_]here\b.*)$`)
+var template = lazyregexp.New(`^(?:\$[\w({].*|\{\{?[\w .-]*\}*|<[\w .-]*>?|\[[A-Za-z_ -]*\]?|.*\$\{.*|%[\w(]|(?:os|process|env|self|config|settings|this|request|req|args|opts|options|params|user|ctx|var|local|data|secrets?|vault|ENV|System)[.\[(].*|[\w.]+\(.*|[*•●x.…_#?-]+|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|https?://\S*|[~/.]?/[\w./~-]*|\w+_(?:here|key|token|password|secret)|your[-_ ]?.*|.*[-_]your[-_].*|.*[-_]here\b.*)$`)
 
 // stands says whether the value is none, but something that stands for one.
 func stands(value string) bool {

@@ -2,10 +2,11 @@ package sanitize
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"sort"
 	"strings"
+
+	"github.com/convene-run/convene/internal/lazyregexp"
 )
 
 // Value is what a placeholder stands for in one thread.
@@ -22,7 +23,7 @@ const lookalike Kind = "text"
 
 // shape is that of every placeholder, of any thread and kind. It is upper-case and has no
 // word that a model would translate or inflect.
-var shape = regexp.MustCompile(`\[[A-Z][A-Z0-9_]{0,30}_[1-9][0-9]{0,8}\]`)
+var shape = lazyregexp.New(`\[[A-Z][A-Z0-9_]{0,30}_[1-9][0-9]{0,8}\]`)
 
 // minRemembered is the length from which a secret is found again where nothing but its text
 // gives it away. Shorter ones are words of other sentences.

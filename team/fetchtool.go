@@ -3,8 +3,9 @@ package team
 import (
 	"fmt"
 	"net"
-	"regexp"
 	"strconv"
+
+	"github.com/convene-run/convene/internal/lazyregexp"
 )
 
 // FetchURLTool sets the tool that fetches web pages.
@@ -20,7 +21,7 @@ type FetchURLTool struct {
 // maxHosts bounds the hosts of a team.
 const maxHosts = 200
 
-var hostName = regexp.MustCompile(`^(\*\.)?[a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9])?$`)
+var hostName = lazyregexp.New(`^(\*\.)?[a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9])?$`)
 
 func (f *FetchURLTool) check(found *problems) {
 	if most := max(len(f.Allow), len(f.PrivateHosts)); most > maxHosts {

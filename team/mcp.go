@@ -5,12 +5,12 @@ import (
 	"maps"
 	"net/url"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/lazyregexp"
 )
 
 // MCPServer is a server of the Model Context Protocol whose tools the team's specialists
@@ -61,12 +61,12 @@ const (
 
 var (
 	// mcpName leaves room for the tool's name within the 64 characters that endpoints take.
-	mcpName     = regexp.MustCompile(`^[a-z][a-z0-9]*([_-][a-z0-9]+)*$`)
-	mcpVariable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	mcpHeader   = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
+	mcpName     = lazyregexp.New(`^[a-z][a-z0-9]*([_-][a-z0-9]+)*$`)
+	mcpVariable = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	mcpHeader   = lazyregexp.New("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 	// variable is one in a text: ${VAR}.
-	variable   = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
-	secretWord = regexp.MustCompile(`(?i)key|token|secret|passw|auth|sig|cred`)
+	variable   = lazyregexp.New(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
+	secretWord = lazyregexp.New(`(?i)key|token|secret|passw|auth|sig|cred`)
 )
 
 const (
@@ -280,7 +280,7 @@ func checkMCPURL(path, text string, found *problems) {
 
 // checkValues checks variables or headers: names by their pattern, values that hold no
 // secret themselves.
-func checkValues(path string, values map[string]string, name *regexp.Regexp, found *problems) {
+func checkValues(path string, values map[string]string, name *lazyregexp.Regexp, found *problems) {
 	if len(values) > maxMCPNames {
 		found.add(path, "%d values, %d is the most", len(values), maxMCPNames)
 	}

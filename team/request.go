@@ -2,10 +2,10 @@ package team
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/convene-run/convene/internal/lazyregexp"
 	"github.com/convene-run/convene/internal/quote"
 )
 
@@ -16,8 +16,8 @@ const requestVar = "request"
 const plainRequest = "{{" + requestVar + "}}"
 
 var (
-	placeholder = regexp.MustCompile(`\{\{([^{}]*)\}\}`)
-	varName     = regexp.MustCompile(`^[a-z][a-z0-9_]{0,39}$`)
+	placeholder = lazyregexp.New(`\{\{([^{}]*)\}\}`)
+	varName     = lazyregexp.New(`^[a-z][a-z0-9_]{0,39}$`)
 )
 
 // Vars lists the placeholders of the request template beside {{request}}, each

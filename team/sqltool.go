@@ -5,9 +5,10 @@ import (
 	"maps"
 	"net/url"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/convene-run/convene/internal/lazyregexp"
 )
 
 // QuerySQLTool sets the tool that queries databases.
@@ -25,7 +26,7 @@ const (
 	maxDatabases = 20
 )
 
-var databaseName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,39}$`)
+var databaseName = lazyregexp.New(`^[a-z][a-z0-9_]{0,39}$`)
 
 func (q *QuerySQLTool) names() []string { return slices.Sorted(maps.Keys(q.Databases)) }
 

@@ -2,7 +2,6 @@ package team
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -10,6 +9,7 @@ import (
 	"github.com/convene-run/convene/conversation"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/internal/chars"
+	"github.com/convene-run/convene/internal/lazyregexp"
 )
 
 const (
@@ -35,10 +35,10 @@ func ReservedIDs() []string {
 }
 
 var (
-	teamName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,39}$`)
-	agentID  = regexp.MustCompile(`^[a-z][a-z0-9_-]*$`)
+	teamName = lazyregexp.New(`^[a-z][a-z0-9_-]{0,39}$`)
+	agentID  = lazyregexp.New(`^[a-z][a-z0-9_-]*$`)
 	// Its length is counted apart, as that of an agent's id: repeated, the class takes megabytes to compile.
-	modelName = regexp.MustCompile(`^[^\s\p{C}]+$`)
+	modelName = lazyregexp.New(`^[^\s\p{C}]+$`)
 )
 
 // agentIDRule says what an agent's id is.
@@ -221,7 +221,7 @@ func checkText(path, text string, found *problems) {
 }
 
 // instead suggests a spelling that the pattern allows, or nothing.
-func instead(text, separator string, pattern *regexp.Regexp) string {
+func instead(text, separator string, pattern *lazyregexp.Regexp) string {
 	corrected := strings.Trim(notWord.ReplaceAllString(strings.ToLower(text), separator), separator)
 	if corrected == text || !pattern.MatchString(corrected) {
 		return ""
@@ -229,7 +229,7 @@ func instead(text, separator string, pattern *regexp.Regexp) string {
 	return fmt.Sprintf(", for example %q", corrected)
 }
 
-var notWord = regexp.MustCompile(`[^a-z0-9]+`)
+var notWord = lazyregexp.New(`[^a-z0-9]+`)
 
 func without(list []string, word string) []string {
 	return slices.DeleteFunc(list, func(s string) bool { return s == word })

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"regexp"
 	"strings"
 
 	"github.com/convene-run/convene/access"
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/lazyregexp"
 )
 
 // doorOf says by which door a request comes in. Browsers say of each of theirs where it comes
@@ -67,7 +67,7 @@ func (s *Server) refused(r *http.Request, c caller, status int) {
 }
 
 // idForm is what ids look like. A text of another form may be anything, a secret too.
-var idForm = regexp.MustCompile(`^[0-9a-f-]{1,36}$`)
+var idForm = lazyregexp.New(`^[0-9a-f-]{1,36}$`)
 
 // targetOf is the run, thread or batch that a request names.
 func targetOf(r *http.Request) string {

@@ -19,7 +19,10 @@ import (
 //go:embed frames/*.html
 var frameFiles embed.FS
 
-var frames = template.Must(template.ParseFS(frameFiles, "frames/*.html"))
+// frames are parsed when a page is first asked for: most commands serve none.
+var frames = sync.OnceValue(func() *template.Template {
+	return template.Must(template.ParseFS(frameFiles, "frames/*.html"))
+})
 
 // framer tells what the first contents of a page are, and the template that draws them; nil
 // leaves it to the script, which also finds the words for what is refused.
@@ -64,7 +67,7 @@ func (s *Server) servePage(framed framer, style []byte) http.HandlerFunc {
 		page.Write(frameMark)
 		if name, contents := framed(r); contents != nil {
 			begun := page.Len()
-			if err := frames.ExecuteTemplate(&page, name, contents); err != nil {
+			if err := frames().ExecuteTemplate(&page, name, contents); err != nil {
 				page.Truncate(begun)
 				s.config.Logger.Error().Err(err).Str("frame", name).Msg("the page was served without its first contents")
 			}

@@ -4,7 +4,6 @@ import (
 	"html"
 	"html/template"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -14,6 +13,8 @@ import (
 	tables "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
+
+	"github.com/convene-run/convene/internal/lazyregexp"
 )
 
 var markdownParser = goldmark.New(goldmark.WithExtensions(extension.GFM)).Parser()
@@ -95,7 +96,7 @@ func (m *markdownWriter) node(node ast.Node, depth int) {
 }
 
 // codeLanguage is what a writer of code may call its language.
-var codeLanguage = regexp.MustCompile(`^[\w+#.-]{1,30}`)
+var codeLanguage = lazyregexp.New(`^[\w+#.-]{1,30}`)
 
 func (m *markdownWriter) code(language string, node ast.Node) {
 	m.out.WriteString(`<div class="code" dir="ltr"><div class="code-bar"><span>`)

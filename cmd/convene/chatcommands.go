@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/convene-run/convene/cmd/internal/termview"
 	"github.com/convene-run/convene/conversation"
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/lazyregexp"
 )
 
 // chatCommand is what a line that begins with a slash does.
@@ -54,7 +54,7 @@ func (c *chat) commandNames() (names []string) {
 	return names
 }
 
-var commandLine = regexp.MustCompile(`(?s)^(/[a-z]+)(?:\s+(.*))?$`)
+var commandLine = lazyregexp.New(`(?s)^(/[a-z]+)(?:\s+(.*))?$`)
 
 // command splits a line that is a command. Others that begin with a slash, such as paths,
 // are messages, and so is all behind a space.

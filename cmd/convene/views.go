@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"regexp"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -11,6 +10,7 @@ import (
 	"github.com/convene-run/convene/agent"
 	"github.com/convene-run/convene/cmd/internal/termview"
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/lazyregexp"
 	"github.com/convene-run/convene/runner"
 	"github.com/convene-run/convene/thread"
 )
@@ -103,7 +103,7 @@ func activities(run *thread.Run, lives []*agent.Live, slow map[events.DispatchID
 	return active
 }
 
-var httpStatus = regexp.MustCompile(`HTTP (\d{3})`)
+var httpStatus = lazyregexp.New(`HTTP (\d{3})`)
 
 // shortReason is the status where the endpoint gave one.
 func shortReason(reason string) string {

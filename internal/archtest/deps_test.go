@@ -1,7 +1,10 @@
 package archtest_test
 
 import (
+	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -33,4 +36,32 @@ func TestProgramStartsWithWhatItNeeds(t *testing.T) {
 	} {
 		require.NotContains(t, packages, unwanted, reason)
 	}
+}
+
+// A pattern that a package variable holds is compiled by every command, used or not:
+// [lazyregexp] has those.
+func TestProgramCompilesNoPatternsAtStartup(t *testing.T) {
+	root := filepath.Join("..", "..")
+	packages, err := archtest.Dependencies(root, "./cmd/convene")
+	require.NoError(t, err)
+	atStartup := regexp.MustCompile(`(?m)^(?:var |\t)\w+ *= regexp\.`)
+	looked := 0
+	for _, path := range packages {
+		dir, own := strings.CutPrefix(path, "github.com/convene-run/convene/")
+		if !own {
+			continue
+		}
+		files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(dir), "*.go"))
+		require.NoError(t, err)
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			source, err := os.ReadFile(file)
+			require.NoError(t, err)
+			looked++
+			require.Empty(t, atStartup.FindAllString(string(source), -1), file)
+		}
+	}
+	require.NotZero(t, looked)
 }

@@ -22,13 +22,13 @@ var domains = []string{"llm", "events", "access"}
 var onlyImports = map[string][]string{
 	// A replayed file drives the same page as a live run, so the page must not see
 	// more than the folds.
-	"web": {"audit", "conversation", "thread", "access", "board", "document", "events"},
+	"web": {"audit", "conversation", "thread", "access", "board", "document", "events", "internal/lazyregexp"},
 	// Receivers are told what the log has, and nothing else.
 	"webhook": {"events", "sanitize", "internal/publicaddr"},
 	// Callers of tools get what a dashboard gets, by the same doors.
 	"mcpserver": {"audit", "web", "thread", "access", "evidence", "events", "internal/chars"},
 	// A trace is made of events, so that a log gives the same one whenever it is read.
-	"otel": {"events"},
+	"otel": {"events", "internal/lazyregexp"},
 }
 
 // vendors are the dependencies that few may import, so that they can be

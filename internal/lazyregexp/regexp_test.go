@@ -3,15 +3,17 @@ package lazyregexp
 import (
 	"reflect"
 	"regexp"
+	"strings"
 	"testing"
 )
 
 func TestMethodsAreThoseOfRegexp(t *testing.T) {
 	lazy, plain := reflect.TypeFor[*Regexp](), reflect.TypeFor[*regexp.Regexp]()
-	const text, expression = "one 22 three 4444", `(\d)(\d*)`
+	const text, expression = "one 2b three 4444", `(\d)(\w*)`
 	arguments := map[string][]any{
-		"MatchString": {text}, "FindString": {text}, "FindStringIndex": {text}, "FindStringSubmatch": {text},
-		"FindAllString": {text, -1}, "FindAllStringSubmatch": {text, 1}, "ReplaceAllString": {text, "<$2$1>"}, "Split": {text, 2},
+		"String": {}, "MatchString": {text}, "FindString": {text}, "FindStringIndex": {text}, "FindStringSubmatch": {text}, "FindStringSubmatchIndex": {text},
+		"FindSubmatch": {[]byte(text)}, "FindAllString": {text, -1}, "FindAllStringIndex": {text, -1}, "FindAllStringSubmatch": {text, 1}, "FindAllStringSubmatchIndex": {text, -1},
+		"ReplaceAllString": {text, "<$2$1>"}, "ReplaceAllStringFunc": {text, strings.ToUpper}, "Split": {text, 2},
 	}
 	for i := range lazy.NumMethod() {
 		name := lazy.Method(i).Name

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -14,6 +13,7 @@ import (
 	"github.com/convene-run/convene/agent"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/internal/chars"
+	"github.com/convene-run/convene/internal/lazyregexp"
 	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/thread"
 )
@@ -38,7 +38,7 @@ func DispatchTool(id events.AgentID) string {
 }
 
 // toolName is what every endpoint takes as the name of a tool.
-var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+var toolName = lazyregexp.New(`^[a-zA-Z0-9_-]{1,64}$`)
 
 // Pure is a tool that is a decision on the run's state. Its facts and its result
 // are committed together with the turn that called it.

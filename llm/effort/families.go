@@ -1,15 +1,16 @@
 package effort
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/convene-run/convene/internal/lazyregexp"
 )
 
 // family are models that take the same words.
 type family struct {
-	models *regexp.Regexp
+	models *lazyregexp.Regexp
 	// words are those of the provider; none of them if the model cannot be steered.
 	words []string
 	// still says that the models do not think at all: the level none asks for nothing.
@@ -37,7 +38,7 @@ func (f *family) word(level string) (string, bool) {
 }
 
 func thinks(models, words string) family {
-	return family{models: regexp.MustCompile(models), words: strings.Fields(words)}
+	return family{models: lazyregexp.New(models), words: strings.Fields(words)}
 }
 
 func openAI(models, words string) family {
@@ -47,7 +48,7 @@ func openAI(models, words string) family {
 }
 
 func still(models string) family {
-	return family{models: regexp.MustCompile(models), still: true}
+	return family{models: lazyregexp.New(models), still: true}
 }
 
 // families are looked up in this order, by the bare name of the model. Claude goes by

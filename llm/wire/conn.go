@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"sync/atomic"
 	"time"
 
+	"github.com/convene-run/convene/internal/lazyregexp"
 	"github.com/convene-run/convene/llm"
 )
 
@@ -91,7 +91,7 @@ func (c *Conn) totalTimeout(s llm.Silence) time.Duration {
 func (c *Conn) Provider() string { return c.cfg.Provider }
 
 // versioned finds the version in an address: …/v1, …/v1beta/openai.
-var versioned = regexp.MustCompile(`(?i)/(api-)?v\d+[a-z0-9]*(/|$)`)
+var versioned = lazyregexp.New(`(?i)/(api-)?v\d+[a-z0-9]*(/|$)`)
 
 // bases gives the addresses that an API may be at: people write its address with /v1
 // and without.

@@ -3,12 +3,12 @@ package wire
 import (
 	"bytes"
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/tidwall/gjson"
 
+	"github.com/convene-run/convene/internal/lazyregexp"
 	"github.com/convene-run/convene/llm"
 )
 
@@ -20,7 +20,7 @@ type said struct {
 	structured bool
 }
 
-var htmlTitle = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
+var htmlTitle = lazyregexp.New(`(?is)<title[^>]*>(.*?)</title>`)
 
 // parseErrorBody reads the bodies that endpoints, gateways and proxies send:
 // {"error":{…}}, {"error":"…"}, {"detail":…}, {"message":…}, the same in an array,

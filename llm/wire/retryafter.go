@@ -2,10 +2,11 @@ package wire
 
 import (
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/convene-run/convene/internal/lazyregexp"
 )
 
 // retryAfter reads how long an endpoint asks to wait (WIRE 18): retry-after-ms, or
@@ -43,7 +44,7 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 }
 
 // retryWords is how some write the wait into the message alone.
-var retryWords = regexp.MustCompile(`(?i)(?:try again|retry) (?:in|after) ((?:[0-9.]+ ?(?:ms|h|m|s))+|[0-9.]+ ?(?:seconds?|milliseconds?|minutes?))`)
+var retryWords = lazyregexp.New(`(?i)(?:try again|retry) (?:in|after) ((?:[0-9.]+ ?(?:ms|h|m|s))+|[0-9.]+ ?(?:seconds?|milliseconds?|minutes?))`)
 
 // retryAfterText reads the wait from a message: "Please try again in 11.054s", 0 where
 // it says none.

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/convene-run/convene/internal/lazyregexp"
 	"github.com/convene-run/convene/llm/endpoint"
 	"github.com/convene-run/convene/prices"
 	"github.com/convene-run/convene/team"
@@ -49,8 +49,8 @@ type priceTable struct {
 }
 
 var (
-	providerName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]*$`)
-	variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
+	providerName = lazyregexp.New(`^[a-z0-9][a-z0-9_-]*$`)
+	variableName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
 )
 
 // reserved is the simulated model, which has no address.

@@ -1,12 +1,13 @@
 package termview
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/convene-run/convene/internal/lazyregexp"
 )
 
 // described is a line of a list: a name, and behind some space what it is.
-var described = regexp.MustCompile(`^ +\S.*? {2,}(\S)`)
+var described = lazyregexp.New(`^ +\S.*? {2,}(\S)`)
 
 // HelpText sets the help of a command, or what went wrong with it, for a screen of that width:
 // paragraphs anew, and lines of lists below their descriptions. What fits is left as it is.

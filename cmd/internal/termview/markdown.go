@@ -2,7 +2,6 @@ package termview
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -14,6 +13,8 @@ import (
 	tables "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
+
+	"github.com/convene-run/convene/internal/lazyregexp"
 )
 
 // measure is the width of a line that reads well, in cells.
@@ -101,7 +102,7 @@ func (m markdown) block(n ast.Node, width int) []string {
 }
 
 // tag is an HTML tag or comment.
-var tag = regexp.MustCompile(`<[/!?a-zA-Z][^>]*>`)
+var tag = lazyregexp.New(`<[/!?a-zA-Z][^>]*>`)
 
 // raw gives the lines of a block as they stand in the source.
 func (m markdown) raw(n ast.Node) []string {

@@ -1,12 +1,13 @@
 package termview
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/convene-run/convene/internal/lazyregexp"
 )
 
 // Text makes text of others fit for a terminal: escape sequences and control
@@ -31,7 +32,7 @@ func Text(s string) string {
 
 // sequence is an escape sequence with all that belongs to it, or a lone escape with
 // what follows: a sequence without an end must not swallow the text behind it.
-var sequence = regexp.MustCompile("\x1b(?:" +
+var sequence = lazyregexp.New("\x1b(?:" +
 	"\\[[0-?]*[ -/]*[@-~]" + // CSI
 	"|[\\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\\\)" + // OSC, DCS, SOS, PM, APC
 	"|.)?")

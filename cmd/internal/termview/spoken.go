@@ -1,12 +1,13 @@
 package termview
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/convene-run/convene/internal/lazyregexp"
 )
 
 // stringValue is the beginning of a text within JSON, escaped quotes aside.
-var stringValue = regexp.MustCompile(`(?:^|[^\\])":\s*"`)
+var stringValue = lazyregexp.New(`(?:^|[^\\])":\s*"`)
 
 var jsonEscapes = strings.NewReplacer(`\n`, " ", `\t`, " ", `\r`, " ", `\"`, `"`, `\\`, `\`, `\/`, "/")
 
