@@ -10,6 +10,7 @@ package headroom
 import (
 	"os"
 	"runtime"
+	"runtime/debug"
 	"sync"
 )
 
@@ -17,17 +18,39 @@ import (
 // they are looked through every seven runs, for a tenth of all CPU.
 const Bytes = 32 << 20
 
+// percent is Go's own rule: the heap is looked through at 4 MB, then whenever it has doubled.
+// By that, making the block would be reason enough, before anything else is there to look
+// through. firstPercent multiplies the 4 MB, so that the first time comes where the second
+// would: when the heap is twice as large as the block. From then on percent holds.
+const (
+	percent      = 100
+	firstPercent = 2 * Bytes / (4 << 20) * percent
+)
+
 var held = struct {
 	mu    sync.Mutex // guards block
 	block []byte
-}{block: reserve(os.Getenv)}
+}{}
+
+func init() { held.block = reserve(os.Getenv) }
 
 // reserve gives the block, nil where the user has set how memory is to be used.
 func reserve(env func(string) string) []byte {
 	if env("GOGC") != "" || env("GOMEMLIMIT") != "" {
 		return nil
 	}
+	debug.SetGCPercent(firstPercent)
+	runtime.AddCleanup(new([64]byte), restore, struct{}{})
 	return make([]byte, Bytes)
+}
+
+// restore is called once the heap has been looked through for the first time.
+func restore(struct{}) {
+	held.mu.Lock()
+	defer held.mu.Unlock()
+	if held.block != nil { // who gave it back may have set another rule since
+		debug.SetGCPercent(percent)
+	}
 }
 
 // GiveBack lets the heap be collected by Go's own rule from now on, for a process that is to
@@ -37,6 +60,7 @@ func GiveBack() {
 	defer held.mu.Unlock()
 	if held.block != nil {
 		held.block = nil
+		debug.SetGCPercent(percent)
 		runtime.GC() // until then the rule goes by what was in use before
 	}
 }
