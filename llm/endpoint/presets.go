@@ -83,7 +83,7 @@ var presets = []preset{
 	{
 		name: "mistral", baseURL: "https://api.mistral.ai/v1", keyVars: []string{"MISTRAL_API_KEY"},
 		hosts: []string{"api.mistral.ai"}, example: "mistral-medium-latest",
-		quirks: openai.Config{PublishedOnly: true, ShortCallIDs: true},
+		quirks: openai.Config{PublishedOnly: true, ShortCallIDs: true, TakesCacheKey: true},
 	},
 	{
 		name: "deepseek", baseURL: "https://api.deepseek.com/v1", keyVars: []string{"DEEPSEEK_API_KEY"},

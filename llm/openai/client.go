@@ -28,6 +28,7 @@ const (
 	fieldToolChoice
 	fieldCacheKey
 	fieldTier
+	fieldCache
 	// fieldImages are images in messages of the user.
 	fieldImages
 )
@@ -44,6 +45,7 @@ func New(cfg Config) *Client {
 		wire.Optional{Words: "tool_choice", Field: fieldToolChoice},
 		wire.Optional{Words: "prompt_cache_key", Field: fieldCacheKey},
 		wire.Optional{Words: "service_tier", Field: fieldTier},
+		wire.Optional{Words: "cache_control", Field: fieldCache},
 	)}
 }
 

@@ -22,8 +22,9 @@ type Config struct {
 	// PublishedOnly leaves out the extra fields of messages and calls: the endpoint
 	// writes none and refuses those that a fallback's model wrote.
 	PublishedOnly bool
-	// ClaudeCache marks for Claude what is to be cached: the system text and the newest
-	// messages. Other models cache by themselves.
+	// ClaudeCache marks for Claude what is to be cached: the system text, and where the request
+	// and the one before it end, results of tools too: the endpoint has to pass on the mark of a
+	// part of them. Other models cache by themselves.
 	ClaudeCache bool
 	// TakesCacheKey says that the endpoint takes [llm.Request.CacheKey].
 	TakesCacheKey bool

@@ -200,18 +200,55 @@ func TestOldAndOddForms(t *testing.T) {
 	require.Equal(t, "Say </think> or <thinking>.", got.done.Reply.Text)
 }
 
-// Claude at a router is told what to cache, others are not.
+// Claude at a router is told what to cache, others are not: the system text, and where this
+// request and the one before it end, which in an agent at work are results of tools.
 func TestClaudeAtARouter(t *testing.T) {
-	r := newRecorder(t)
-	c := client(t, openai.Config{Config: wire.Config{BaseURL: r.URL}, ClaudeCache: true})
-	req := llm.Request{Model: "anthropic/claude-x", Messages: []events.Message{
-		{Role: events.RoleSystem, Content: "be"}, {Role: events.RoleUser, Content: "a"}, {Role: events.RoleAssistant, Content: "b"}, {Role: events.RoleUser, Content: "c"},
-		{Role: events.RoleAssistant, Content: "d"}, {Role: events.RoleUser, Content: "e"}}}
-	require.NoError(t, collect(t, c, req).err)
-	for i, marked := range []bool{true, false, false, true, false, true} {
-		require.Equal(t, marked, gjson.Get(r.bodies[0], "messages."+string(rune('0'+i))+".content.0.cache_control").Exists(), i)
+	said := func(role events.Role, text string) events.Message { return events.Message{Role: role, Content: text} }
+	calls := func(ids ...events.CallID) events.Message {
+		m := events.Message{Role: events.RoleAssistant}
+		for _, id := range ids {
+			m.ToolCalls = append(m.ToolCalls, events.ToolCall{ID: id, Name: "look", Arguments: "{}"})
+		}
+		return m
 	}
-	req.Model = "openai/gpt-5"
-	require.NoError(t, collect(t, c, req).err)
-	require.NotContains(t, r.bodies[1], "cache_control")
+	brought := func(id events.CallID, text string) events.Message {
+		return events.Message{Role: events.RoleTool, ToolCallID: id, Content: text}
+	}
+	system := said(events.RoleSystem, "be")
+	for name, c := range map[string]struct {
+		history []events.Message
+		marked  []int
+	}{
+		"talk": {[]events.Message{system, said(events.RoleUser, "a"), said(events.RoleAssistant, "b"), said(events.RoleUser, "c"),
+			said(events.RoleAssistant, "d"), said(events.RoleUser, "e")}, []int{0, 3, 5}},
+		"first request": {[]events.Message{system, said(events.RoleUser, "a")}, []int{0, 1}},
+		"first results": {[]events.Message{system, said(events.RoleUser, "a"), calls("1", "2"), brought("1", "x"), brought("2", "y")}, []int{0, 1, 4}},
+		"results": {[]events.Message{system, said(events.RoleUser, "a"), calls("1"), brought("1", "x"), calls("2", "3"), brought("2", "y"), brought("3", "")},
+			[]int{0, 3, 5}}, // a mark needs a text
+		"told beside": {[]events.Message{system, said(events.RoleUser, "a"), calls("1"), brought("1", "x"), said(events.RoleUser, "hurry")}, []int{0, 1, 4}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRecorder(t)
+			cl := client(t, openai.Config{Config: wire.Config{BaseURL: r.URL}, ClaudeCache: true})
+			require.NoError(t, collect(t, cl, llm.Request{Model: "anthropic/claude-x", Messages: c.history}).err)
+			var marked []int
+			for i, m := range gjson.Get(r.bodies[0], "messages").Array() {
+				if m.Get("content.0.cache_control").Exists() {
+					marked = append(marked, i)
+					require.Equal(t, c.history[i].Content, m.Get("content.0.text").Str)
+				}
+			}
+			require.Equal(t, c.marked, marked)
+			require.NoError(t, collect(t, cl, llm.Request{Model: "openai/gpt-5", Messages: c.history}).err)
+			require.NotContains(t, r.bodies[1], "cache_control")
+			r.refuse = func(body string) string {
+				if strings.Contains(body, "cache_control") {
+					return "messages.0.content.0.cache_control: Extra inputs are not permitted"
+				}
+				return ""
+			}
+			require.NoError(t, collect(t, cl, llm.Request{Model: "anthropic/claude-x", Messages: c.history}).err)
+			require.NotContains(t, r.bodies[3], "cache_control", "refused")
+		})
+	}
 }

@@ -68,7 +68,7 @@ func appendRequest(dst []byte, req *llm.Request, known *beginning, cfg *Config, 
 	if known != nil {
 		w.first, w.firstText = &req.Messages[0], known.systemText
 	}
-	if cfg.ClaudeCache && llm.Family(req.Model) == "claude" {
+	if cfg.ClaudeCache && llm.Family(req.Model) == "claude" && !refused.Has(fieldCache) {
 		w.marked = cacheMarks(req.Messages)
 	}
 	wire.WriteHistory(&w, req.Messages)
@@ -145,22 +145,25 @@ func (w *messageWriter) Say(m *events.Message) {
 	w.open(m.Role)
 	w.dst = append(w.dst, `,"content":`...)
 	marked, shown := slices.Contains(w.marked, m), w.shows && hasImage(m)
-	if marked || shown {
-		w.dst = append(w.dst, `[{"type":"text","text":`...)
+	if !marked && !shown {
 		w.content(m)
-		if marked {
-			w.dst = append(w.dst, `,"cache_control":{"type":"ephemeral"}`...)
-		}
 		w.dst = append(w.dst, '}')
-		if shown {
-			w.images(m)
-		}
-		w.dst = append(w.dst, `]}`...)
 		return
 	}
+	w.dst = append(w.dst, `[{"type":"text","text":`...)
 	w.content(m)
+	if marked {
+		w.dst = append(w.dst, cacheControl...)
+	}
 	w.dst = append(w.dst, '}')
+	if shown {
+		w.images(m)
+	}
+	w.dst = append(w.dst, `]}`...)
 }
+
+// cacheControl marks the end of a prefix that Claude is to cache.
+const cacheControl = `,"cache_control":{"type":"ephemeral"}`
 
 // content writes the text of a message.
 func (w *messageWriter) content(m *events.Message) {
@@ -171,17 +174,21 @@ func (w *messageWriter) content(m *events.Message) {
 	w.dst = wire.AppendString(w.dst, m.Content)
 }
 
-// cacheMarks gives the messages whose ends are marked for Claude's cache: the system
-// text and the two newest of the user. Results of tools take no mark there.
+// cacheMarks gives the messages whose ends are marked for Claude's cache: the system text,
+// behind the tools; the end of the request; and that of the request before, which is found
+// although more than the 20 blocks that the provider looks back lie between. What has no text
+// cannot be marked.
 func cacheMarks(messages []events.Message) (marked []*events.Message) {
-	users := 0
+	ends, said := 0, false
 	for i := len(messages) - 1; i >= 0; i-- {
 		switch m := &messages[i]; {
+		case m.Role == events.RoleAssistant:
+			said = false
 		case strings.TrimSpace(m.Content) == "":
 		case m.Role == events.RoleSystem && i == 0:
 			marked = append(marked, m)
-		case m.Role == events.RoleUser && users < 2:
-			users++
+		case m.Role != events.RoleSystem && ends < 2 && !said:
+			ends, said = ends+1, true
 			marked = append(marked, m)
 		}
 	}
@@ -247,8 +254,12 @@ func (w *messageWriter) Result(call *events.ToolCall, result *events.Message, _ 
 	w.dst = append(w.dst, `,"tool_call_id":`...)
 	w.dst = wire.AppendString(w.dst, w.callID(call.ID))
 	w.dst = append(w.dst, `,"content":`...)
-	w.dst = wire.AppendString(w.dst, result.Content)
-	w.dst = append(w.dst, '}')
+	if !slices.Contains(w.marked, result) {
+		w.dst = append(wire.AppendString(w.dst, result.Content), '}')
+		return
+	}
+	w.dst = wire.AppendString(append(w.dst, `[{"type":"text","text":`...), result.Content)
+	w.dst = append(append(w.dst, cacheControl...), `}]}`...)
 }
 
 func (w *messageWriter) member(key string) {
