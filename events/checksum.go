@@ -52,6 +52,12 @@ type DamagedError struct {
 }
 
 func (e *DamagedError) Error() string {
+	switch {
+	case e.Seq == 0:
+		return fmt.Sprintf("what is listed of thread=%s is damaged: %s", e.Key.Thread, e.Problem)
+	case e.Through > e.Seq:
+		return fmt.Sprintf("events seq=%d of thread=%s to seq=%d are damaged: %s", e.Seq, e.Key.Thread, e.Through, e.Problem)
+	}
 	return fmt.Sprintf("event seq=%d of thread=%s is damaged: %s", e.Seq, e.Key.Thread, e.Problem)
 }
 
@@ -65,6 +71,7 @@ func (e *DamagedError) Note() *Damage {
 
 // Damage says in a summary that an event of its thread cannot be read.
 type Damage struct {
+	// Seq is that of the event; 0 where what is listed is damaged and no event is known to be.
 	Seq Seq `json:"seq"`
 	// Through is as in [DamagedError].
 	Through Seq `json:"through_seq,omitempty"`

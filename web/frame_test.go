@@ -26,7 +26,7 @@ func (s spoilt) Runs(ctx context.Context, query events.RunQuery) ([]events.RunSu
 	runs, err := s.Log.Runs(ctx, query)
 	for i := range runs {
 		if runs[i].Run == s.run {
-			runs[i].Damaged = &events.Damage{Seq: 7, Problem: "it is missing"}
+			runs[i].Damaged, runs[i].Request = &events.Damage{Seq: 7, Through: 9, Problem: "it is missing"}, ""
 		}
 	}
 	return runs, err
@@ -103,7 +103,8 @@ func TestFrames(t *testing.T) {
 		require.True(t, js[bool](b, `mine.isConnected`), "the script takes the elements over")
 		if page.address == "/" {
 			require.Contains(t, b.text(".runs"), "✗ damaged")
-			require.Contains(t, b.text(".runs"), "Event 7 of its log is damaged: it is missing.")
+			require.Contains(t, b.text(".runs"), "Events 7 to 9 of its log are damaged: it is missing.")
+			require.Contains(t, b.text(".runs"), "Its request cannot be read")
 			require.Equal(t, "typed before", js[string](b, `document.activeElement.value`))
 		} else {
 			require.Contains(t, b.text(".actions details[open]"), "JSON", "a menu that was opened before stays open")

@@ -212,6 +212,7 @@ func runRow(run RunView) rowView {
 	}
 	if run.Damaged != nil {
 		row.Reason, row.ReasonTone = damageWords(run.Damaged), "failure"
+		row.Request = cmp.Or(row.Request, lostRequest)
 	}
 	return row
 }

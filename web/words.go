@@ -52,9 +52,20 @@ func wordOf(status events.Status, lost bool, damaged *events.Damage) statusWord 
 	return statusWord{"·", string(status), "quiet"}
 }
 
+// lostRequest stands for the request of a run of which the first event cannot be read.
+const lostRequest = "Its request cannot be read"
+
 // damageWords say what cannot be read of a run or a batch, and what to do about it.
 func damageWords(d *events.Damage) string {
-	return "Event " + strconv.FormatInt(int64(d.Seq), 10) + " of its log is damaged: " + d.Problem +
+	first := strconv.FormatInt(int64(d.Seq), 10)
+	switch {
+	case d.Seq == 0:
+		return "It cannot be read: " + d.Problem + "; convene store check tells more."
+	case d.Through > d.Seq:
+		return "Events " + first + " to " + strconv.FormatInt(int64(d.Through), 10) + " of its log are damaged: " + d.Problem +
+			". What is shown is as of the one before them; convene store check tells more."
+	}
+	return "Event " + first + " of its log is damaged: " + d.Problem +
 		". What is shown is as of the one before; convene store check tells more."
 }
 

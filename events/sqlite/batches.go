@@ -109,11 +109,21 @@ func (l *Log) FindBatch(ctx context.Context, tenant events.TenantID, idOrPrefix 
 func (l *Log) batches(ctx context.Context, query string, args []any) (found []events.BatchSummary, err error) {
 	err = l.projected(ctx, func(c *conn) error {
 		found = nil
-		return c.queryOnce(query, args, func(row []driver.Value) (bool, error) {
+		broken := map[int]brokenRow{}
+		err := c.queryOnce(query, args, func(row []driver.Value) (bool, error) {
 			batch, err := readBatch(row)
+			if errors.Is(err, errProjection) && l.asItIs() {
+				broken[len(found)], err = brokenOf("batches", "thread_no", row), nil
+			}
 			found = append(found, batch)
 			return true, err
 		})
+		for i, row := range broken {
+			if err == nil {
+				found[i], err = salvageBatch(c, row)
+			}
+		}
+		return err
 	})
 	return found, err
 }

@@ -185,6 +185,19 @@ func (h *threadHead) agrees(places []chain) bool {
 	return true
 }
 
+// lastAlike is the last event of those from the first finding on, without a gap, of which the same
+// is said.
+func lastAlike(found []finding) events.Seq {
+	last := found[0].through
+	for _, f := range found[1:] {
+		if !f.lost || f.seq != last+1 || f.problem != found[0].problem {
+			break
+		}
+		last = f.through
+	}
+	return last
+}
+
 // readExamined is readProven for a thread in which something does not match.
 func readExamined(c *conn, key events.ThreadKey, at *chain, limit int) (page []events.Encoded, err error) {
 	if err := c.exec("SAVEPOINT examining"); err != nil {
@@ -197,13 +210,13 @@ func readExamined(c *conn, key events.ThreadKey, at *chain, limit int) (page []e
 	}
 	through := at.seq + events.Seq(limit)
 	mended := map[events.Seq]events.Checksum{}
-	for _, f := range found {
+	for i, f := range found {
 		if !f.lost {
 			mended[f.through] = f.sum
 		} else if f.through > at.seq && f.seq <= through {
 			damaged := &events.DamagedError{Key: key, Seq: max(f.seq, at.seq+1), Problem: f.problem}
-			if f.through > damaged.Seq {
-				damaged.Through = f.through
+			if last := lastAlike(found[i:]); last > damaged.Seq {
+				damaged.Through = last
 			}
 			return nil, damaged
 		}

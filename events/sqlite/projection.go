@@ -164,14 +164,19 @@ func reproject(c *conn, thread int64) error {
 	if err != nil {
 		return err
 	}
-	p, err := project(c, key)
-	runs, batches := rewriteRun, rewriteBatch
-	if damaged := (*events.DamagedError)(nil); errors.As(err, &damaged) {
-		runs, batches = addRun, addBatch
-		p.mark(damaged)
-	} else if err != nil {
+	p, damaged, err := salvage(c, key)
+	if err != nil {
 		return err
 	}
+	runs, batches := rewriteRun, rewriteBatch
+	if damaged != nil {
+		runs, batches = addRun, addBatch
+	}
+	return p.write(c, thread, runs, batches)
+}
+
+// write writes the rows of a thread by these statements.
+func (p *projection) write(c *conn, thread int64, runs, batches string) error {
 	for _, run := range p.runs {
 		row, err := runRow(thread, run, searchText(run.Searched()))
 		if err != nil {
@@ -201,14 +206,14 @@ const (
 	rewriteBatch = `INSERT OR REPLACE INTO batches (` + batchColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
 )
 
-// mark notes the damage that ended the fold where it has left a summary behind.
+// mark notes damage in the summaries of what was not over before it.
 func (p *projection) mark(damaged *events.DamagedError) {
 	for _, run := range p.runs {
-		if !run.Status.Over() {
+		if !run.Status.Over() && run.Damaged == nil {
 			run.Damaged = damaged.Note()
 		}
 	}
-	if p.batch != nil && !p.batch.Finished() {
+	if p.batch != nil && !p.batch.Finished() && p.batch.Damaged == nil {
 		p.batch.Damaged = damaged.Note()
 	}
 }
@@ -218,7 +223,18 @@ type brokenRow struct {
 	table, key string
 	no         int64
 	thread     int64
+	tenant     events.TenantID
 	id         string
+}
+
+// brokenOf is a damaged row that begins as runColumns and batchColumns do.
+func brokenOf(table, key string, row []driver.Value) brokenRow {
+	b := brokenRow{table: table, key: key}
+	b.thread, _ = row[0].(int64)
+	tenant, _ := row[1].(string)
+	b.tenant = events.TenantID(tenant)
+	b.id, _ = row[2].(string)
+	return b
 }
 
 // repairProjections rebuilds damaged rows of runs and batches from the events, all of
@@ -239,6 +255,10 @@ func repairProjections(c *conn) (changed bool, err error) {
 }
 
 func repairRows(c *conn, broken []brokenRow) error {
+	rows, err := countRows(c, broken)
+	if err != nil {
+		return err
+	}
 	for _, row := range broken {
 		if err := c.exec(`DELETE FROM `+row.table+` WHERE `+row.key+` = ?`, row.no); err != nil {
 			return err
@@ -260,10 +280,58 @@ func repairRows(c *conn, broken []brokenRow) error {
 		}
 		strayed = strayed || found == 0
 	}
-	if !strayed {
-		return nil
+	if strayed {
+		if err := reprojectAll(c); err != nil {
+			return err
+		}
 	}
-	return reprojectAll(c)
+	for _, row := range broken {
+		if err := keepLost(c, row, rows); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// countRows counts the rows of runs that the threads of damaged rows have.
+func countRows(c *conn, broken []brokenRow) (rows map[int64]int64, err error) {
+	rows = make(map[int64]int64, len(broken))
+	for _, row := range broken {
+		if rows[row.thread], err = c.number(countRuns, row.thread); err != nil {
+			return nil, err
+		}
+	}
+	return rows, nil
+}
+
+const countRuns = `SELECT count(*) FROM runs WHERE thread_no = ?`
+
+// keepLost writes the row of what has no event any more that can be read, in a thread that now
+// has fewer rows than before: the row that was damaged is all that is known of it.
+func keepLost(c *conn, row brokenRow, rows map[int64]int64) error {
+	now, err := c.number(countRuns, row.thread)
+	if err != nil || row.id == "" {
+		return err
+	}
+	key, err := threadKey(c, row.thread)
+	if errors.Is(err, ErrDamaged) {
+		return nil // there is no such thread
+	}
+	if err != nil {
+		return err
+	}
+	_, damaged, err := salvage(c, key)
+	if err != nil || damaged == nil {
+		return err
+	}
+	lost := projection{}
+	switch {
+	case row.table == "batches":
+		lost.batch = lostBatch(key, damaged)
+	case now < rows[row.thread]:
+		lost.runs = []*events.RunSummary{lostRun(key, events.RunID(row.id), damaged)}
+	}
+	return lost.write(c, row.thread, addRun, addBatch)
 }
 
 // reprojectAll is for rows that do not say rightly whose they were.
@@ -291,9 +359,7 @@ func brokenRows(c *conn) (broken []brokenRow, err error) {
 		return c.query("SELECT "+columns+", "+key+" FROM "+table+" NOT INDEXED", nil, func(row []driver.Value) (bool, error) {
 			last := len(row) - 1
 			if !intact(row[:last]) {
-				b := brokenRow{table: table, key: key}
-				b.thread, _ = row[0].(int64)
-				b.id, _ = row[2].(string)
+				b := brokenOf(table, key, row)
 				b.no, _ = row[last].(int64)
 				broken = append(broken, b)
 			}

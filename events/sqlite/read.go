@@ -113,6 +113,9 @@ func (l *Log) Last(ctx context.Context, key events.ThreadKey) (tip events.Tip, e
 			WHERE thread_no = (SELECT thread_no FROM threads WHERE tenant = ? AND thread = ?)`,
 			[]any{string(key.Tenant), string(key.Thread)}, func(row []driver.Value) (bool, error) {
 				run, err := readRun(row)
+				if errors.Is(err, errProjection) && l.asItIs() {
+					return true, nil
+				}
 				if run.FirstSeq > first {
 					first, tip.Run = run.FirstSeq, run.Run
 				}

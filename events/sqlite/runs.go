@@ -15,11 +15,15 @@ import (
 func (l *Log) Runs(ctx context.Context, query events.RunQuery) (found []events.RunSummary, err error) {
 	sql, args := runsQuery(query)
 	err = l.projected(ctx, func(c *conn) error {
-		found, err = summaries(c, c.queryOnce, sql, args)
+		found, err = l.summaries(c, c.queryOnce, sql, args)
 		return err
 	})
 	return found, err
 }
+
+// asItIs reports whether the file is read as it is, with what is damaged in it: neither it nor a
+// copy can be repaired.
+func (l *Log) asItIs() bool { return l.readOnly != nil && l.temp == "" }
 
 // projected reads from a projection. One that is damaged is made again from the events,
 // and read once more.
@@ -28,7 +32,7 @@ func (l *Log) projected(ctx context.Context, read func(*conn) error) error {
 	if !errors.Is(err, errProjection) {
 		return err
 	}
-	if l.readOnly != nil && l.temp == "" {
+	if l.asItIs() {
 		return storeError("read from", l.path, fmt.Errorf("%w: %w", ErrDamaged, err))
 	}
 	err = l.committer.submit(&request{apply: func(tx *transaction) (refusal, failure error) {
@@ -68,7 +72,7 @@ func (l *Log) Totals(ctx context.Context, query events.RunQuery) (totals events.
 			return err
 		}
 		sql, args = going.sql("SELECT "+runColumns+" FROM runs", "run_id", math.MaxInt32)
-		under, err := summaries(c, c.queryOnce, sql, args)
+		under, err := l.summaries(c, c.queryOnce, sql, args)
 		for i := range under {
 			totals.Add(&under[i])
 		}
@@ -186,7 +190,7 @@ func (l *Log) FindRun(ctx context.Context, tenant events.TenantID, idOrPrefix st
 	sql, args := byPrefix("SELECT "+runColumns+" FROM runs", "run_id", tenant, idOrPrefix)
 	var found []events.RunSummary
 	err := l.projected(ctx, func(c *conn) (err error) {
-		found, err = summaries(c, c.query, sql, args)
+		found, err = l.summaries(c, c.query, sql, args)
 		return err
 	})
 	if err != nil {
@@ -232,16 +236,25 @@ type rowsOf func(query string, args []any, use func(row []driver.Value) (more bo
 
 // summaries reads rows of runs and folds the events that they lag behind, both as
 // of one moment. One that is damaged says so, and keeps nobody from the others.
-func summaries(c *conn, rows rowsOf, query string, args []any) (found []events.RunSummary, err error) {
+func (l *Log) summaries(c *conn, rows rowsOf, query string, args []any) (found []events.RunSummary, err error) {
 	if err := c.exec("BEGIN"); err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, c.exec("ROLLBACK")) }()
+	broken := map[int]brokenRow{}
 	err = rows(query, args, func(row []driver.Value) (bool, error) {
 		run, err := readRun(row)
+		if errors.Is(err, errProjection) && l.asItIs() {
+			broken[len(found)], err = brokenOf("runs", "run_no", row), nil
+		}
 		found = append(found, run)
 		return true, err
 	})
+	for i, row := range broken {
+		if err == nil {
+			found[i], err = salvageRun(c, row)
+		}
+	}
 	for i := range found {
 		if err != nil {
 			return nil, err

@@ -5,7 +5,7 @@ import { signal } from "@preact/signals";
 import { getJSON } from "./api";
 import type { RunSummary } from "./events";
 import { line, plain, rowName } from "./format";
-import { damage } from "./states";
+import { damage, lostRequest } from "./states";
 
 // Row is what the table shows of a row's run: a hundred thousand of them fit.
 export interface Row {
@@ -160,7 +160,7 @@ export class BatchRows {
 function row(run: RunSummary): Row {
   return {
     run: run.run_id, row: run.batch ? rowName(run.batch) : "", index: run.batch?.index ?? 0, attempt: run.batch?.attempt ?? 0, status: run.status,
-    request: line(run.request, 200), text: run.damaged ? damage(run.damaged) : line(run.reason || plain(run.answer ?? ""), 200),
+    request: line(run.request, 200) || (run.damaged ? lostRequest : ""), text: run.damaged ? damage(run.damaged) : line(run.reason || plain(run.answer ?? ""), 200),
     started: Date.parse(run.started_at), updated: Date.parse(run.updated_at),
     tokens: run.usage.input_tokens + run.usage.output_tokens, cost: run.cost_usd, gone: false, damaged: run.damaged !== undefined,
   };

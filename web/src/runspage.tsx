@@ -7,7 +7,7 @@ import { totalsPath } from "./paths";
 import { getJSON, postJSON } from "./api";
 import { tick } from "./clock";
 import { ago, duration, exact, line, money, plural, tokens } from "./format";
-import { damage, drivenFor, type HeldRun, heldStatus, over, parked } from "./states";
+import { damage, drivenFor, type HeldRun, heldStatus, lostRequest, over, parked } from "./states";
 import { batches, Row as BatchLine } from "./batchespage";
 import type { Held } from "./batchview";
 import { Coming, Filters, Listing, useRoom } from "./listing";
@@ -164,7 +164,7 @@ function Row({ run }: { run: HeldRun }) {
     <li>
       <a href={runLink(run.run_id)}>
         <StatusMark is={s} />
-        <span class="request">{line(run.request, 200)}</span>
+        <span class="request">{line(run.request, 200) || (run.damaged && lostRequest)}</span>
         <span class="facts num">
           <span>{run.team}{run.simulated && <em class="simulated">simulated</em>}</span>
           <span class="progress">

@@ -28,8 +28,15 @@ export function heldStatus(summary: { status: string; damaged?: Damage }, lost: 
 
 // damage says what cannot be read of a run or a batch, and what to do about it.
 export function damage(of: Damage): string {
+  if (of.seq === 0) return `It cannot be read: ${of.problem}; convene store check tells more.`;
+  if ((of.through_seq ?? 0) > of.seq) {
+    return `Events ${of.seq} to ${of.through_seq} of its log are damaged: ${of.problem}. What is shown is as of the one before them; convene store check tells more.`;
+  }
   return `Event ${of.seq} of its log is damaged: ${of.problem}. What is shown is as of the one before; convene store check tells more.`;
 }
+
+// lostRequest stands for the request of a run of which the first event cannot be read.
+export const lostRequest = "Its request cannot be read";
 
 // drivenFor is how long processes have driven a run, up to now while one does. Summaries of
 // earlier versions do not tell of runs under way: of those it is the time since the start.

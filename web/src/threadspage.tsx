@@ -5,7 +5,7 @@ import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { go, link, param, setParams } from "./address";
 import { ago, duration, exact, line, plain } from "./format";
-import { damage, heldStatus, over } from "./states";
+import { damage, heldStatus, lostRequest, over } from "./states";
 import type { Damage } from "./events";
 import { Coming, Listing, Search } from "./listing";
 import { newID, type Outgoing, say } from "./outbox";
@@ -95,7 +95,7 @@ function Row({ t }: { t: ThreadLine }) {
     <li>
       <a href={link("thread", t.thread_id, human ? { as: "human" } : {})}>
         <StatusMark is={heldStatus(t, false)} />
-        <span class="request">{line(t.title || t.request, 200)}</span>
+        <span class="request">{line(t.title || t.request, 200) || (t.damaged && lostRequest)}</span>
         {t.asks.map((ask) => (
           <span key={ask.input_id} class="reason person">
             {waits[ask.kind] ?? "waits"} <span class="num">{duration(Date.now() - updated)}</span>: {line(plain(ask.question), 200)}
