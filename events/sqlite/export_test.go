@@ -1,6 +1,8 @@
 package sqlite
 
 import (
+	"context"
+	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"fmt"
@@ -170,4 +172,17 @@ func Linger(held int, arrivals ...time.Duration) time.Duration {
 // UntilPacked is how often that is called.
 func UntilPacked(closing <-chan struct{}, some func() (more bool, err error)) {
 	untilPacked(closing, some)
+}
+
+// MigrateInSteps runs the migrations that are missing one after the other, of a fresh file
+// too, and reports whether there were any.
+func MigrateInSteps(ctx context.Context, db *sql.DB) (any bool, err error) {
+	provider, err := newProvider(db, 1)
+	if err != nil {
+		return false, err
+	}
+	if any, err = provider.HasPending(ctx); err == nil {
+		_, err = provider.Up(ctx)
+	}
+	return any, err
 }

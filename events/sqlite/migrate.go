@@ -17,6 +17,14 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
+// baseSchema makes a fresh store of version baseVersion: one transaction of what migrations
+// would make and remake in seven.
+//
+//go:embed schema_7.sql
+var baseSchema string
+
+const baseVersion = 7
+
 // applicationID marks our files: "cnvn".
 const applicationID = 1668183662
 
@@ -56,7 +64,7 @@ func prepareFile(ctx context.Context, path, dir string) (missing []string, old b
 // bringUp runs the missing migrations and repairs what can be repaired.
 func bringUp(ctx context.Context, c *conn, path string, version int64) error {
 	if version < newestSchema {
-		if err := migrate(ctx, c, path); err != nil {
+		if err := migrate(ctx, c, path, version); err != nil {
 			return err
 		}
 	}
@@ -118,8 +126,9 @@ func quickCheck(c *conn, path string) error {
 }
 
 // migrate sets the write-ahead log and our mark, which the file remembers, before
-// any table is made, and runs the migrations that are missing.
-func migrate(ctx context.Context, c *conn, path string) (err error) {
+// any table is made, and runs the migrations that are missing. version is the file's, 0 for a
+// fresh one.
+func migrate(ctx context.Context, c *conn, path string, version int64) (err error) {
 	if err := c.exec("PRAGMA journal_mode = WAL"); err != nil {
 		return err
 	}
@@ -135,14 +144,33 @@ func migrate(ctx context.Context, c *conn, path string) (err error) {
 	}
 	db := sql.OpenDB(connector)
 	defer func() { err = errors.Join(err, db.Close()) }()
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return err
-	}
-	provider, err := goose.NewProvider(goose.DialectSQLite3, db, files, goose.WithDisableGlobalRegistry(true))
+	provider, err := newProvider(db, version)
 	if err != nil {
 		return err
 	}
 	_, err = provider.Up(ctx)
+	return err
+}
+
+// newProvider gives goose the migrations for a file of that version.
+func newProvider(db *sql.DB, version int64) (*goose.Provider, error) {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return nil, err
+	}
+	options := []goose.ProviderOption{goose.WithDisableGlobalRegistry(true)}
+	if version == 0 {
+		var before []int64
+		for v := range int64(baseVersion) {
+			before = append(before, v+1)
+		}
+		options = append(options, goose.WithExcludeVersions(before), goose.WithGoMigrations(
+			goose.NewGoMigration(baseVersion, &goose.GoFunc{RunTx: makeBase}, nil)))
+	}
+	return goose.NewProvider(goose.DialectSQLite3, db, files, options...)
+}
+
+func makeBase(ctx context.Context, tx *sql.Tx) error {
+	_, err := tx.ExecContext(ctx, baseSchema)
 	return err
 }

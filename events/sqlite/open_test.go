@@ -112,6 +112,32 @@ func TestOpenRefuses(t *testing.T) {
 	require.ErrorContains(t, err, "--store")
 }
 
+// A fresh store is made in one step, and is what its migrations would have made.
+func TestFreshSchema(t *testing.T) {
+	paths := []string{filepath.Join(t.TempDir(), "fresh.db"), filepath.Join(t.TempDir(), "migrated.db")}
+	require.NoError(t, open(t, paths[0]).Close())
+	var schemas [2][]string
+	for i, path := range paths {
+		db, err := sql.Open("sqlite", path)
+		require.NoError(t, err)
+		any, err := sqlite.MigrateInSteps(t.Context(), db)
+		require.NoError(t, err)
+		require.Equal(t, i == 1, any, "nothing is left to do for a fresh store")
+		rows, err := db.QueryContext(t.Context(), `SELECT type || ' ' || name || ' ' || tbl_name || coalesce(': ' || sql, '') FROM sqlite_schema
+			UNION ALL SELECT 'version ' || version_id || ' ' || is_applied FROM goose_db_version ORDER BY 1`)
+		require.NoError(t, err)
+		for rows.Next() {
+			var row string
+			require.NoError(t, rows.Scan(&row))
+			schemas[i] = append(schemas[i], row)
+		}
+		require.NoError(t, rows.Err())
+		require.NoError(t, db.Close())
+	}
+	require.Greater(t, len(schemas[1]), 30)
+	require.Equal(t, schemas[1], schemas[0])
+}
+
 func execute(t testing.TB, path, statement string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
