@@ -41,13 +41,12 @@ const migrateWait = 10 * time.Second
 
 // prepareFile checks an existing file and brings it, or a fresh one, to the newest schema, then
 // takes the claims of dead processes back: see [settleClaims], as for missing. One process at a
-// time does so. old says that there are rows of before.
-func prepareFile(ctx context.Context, path, dir string) (missing []string, old bool, err error) {
-	c, err := openConn(path, fmt.Sprintf("busy_timeout = %d", migrateWait.Milliseconds()))
-	if err != nil {
-		return nil, false, err
+// time does so. old says that there are rows of before. The connection by which it did so is
+// the caller's.
+func prepareFile(ctx context.Context, path, dir string) (c *conn, missing []string, old bool, err error) {
+	if c, err = openConn(path, fmt.Sprintf("busy_timeout = %d", migrateWait.Milliseconds())); err != nil {
+		return nil, nil, false, err
 	}
-	defer func() { err = errors.Join(err, c.close()) }()
 	version, err := inspect(c, path)
 	if err == nil {
 		err = bringUp(ctx, c, path, version)
@@ -58,7 +57,10 @@ func prepareFile(ctx context.Context, path, dir string) (missing []string, old b
 	if err == nil {
 		missing, err = settleClaims(c, dir, version < settledSchema)
 	}
-	return missing, old, err
+	if err != nil {
+		return nil, nil, false, errors.Join(err, c.close())
+	}
+	return c, missing, old, nil
 }
 
 // bringUp runs the missing migrations and repairs what can be repaired.

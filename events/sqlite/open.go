@@ -129,18 +129,20 @@ func openFile(ctx context.Context, path string, known bool) (*Log, error) {
 			return nil, err
 		}
 	}
-	missing, old, err := prepareFile(ctx, path, dir)
+	// The connection goes on as the writer: the last one to be closed would take the write-ahead
+	// log along, only for the next to make it anew.
+	writer, missing, old, err := prepareFile(ctx, path, dir)
 	if err == nil && len(missing) > 0 {
-		err = ignoreBusy(takeBackAlone(path, missing))
+		writer, err = settleAlone(writer, path, missing)
 	}
 	if err != nil {
 		return nil, err
 	}
 	owners, err := openOwners(dir)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, writer.close())
 	}
-	log, err := start(dsn(path, "mode=rw"), path, owners)
+	log, err := start(writer, dsn(path, "mode=rw"), path, owners)
 	if err != nil {
 		return nil, errors.Join(err, owners.close(false))
 	}
@@ -198,9 +200,20 @@ func create(path string) error {
 	return file.Close()
 }
 
-// start opens the connections and starts to watch for other processes.
-func start(dsn, path string, owners *owners) (log *Log, err error) {
-	var opened []*conn
+// settleAlone takes claims back while no connection has the file open, so it closes the one
+// that there is and gives another.
+func settleAlone(c *conn, path string, missing []string) (*conn, error) {
+	err := errors.Join(c.close(), ignoreBusy(takeBackAlone(path, missing)))
+	if err != nil {
+		return nil, err
+	}
+	return openConn(path)
+}
+
+// start opens the readers' connections and starts to watch for other processes. The writer's
+// is the log's from then on; it is closed if that fails.
+func start(writer *conn, dsn, path string, owners *owners) (log *Log, err error) {
+	opened := []*conn{writer}
 	defer func() {
 		if err != nil {
 			for _, c := range opened {
@@ -209,11 +222,11 @@ func start(dsn, path string, owners *owners) (log *Log, err error) {
 		}
 	}()
 	// The writer waits for locks itself: see lockRetry.
-	writer, err := connect(dsn, "synchronous = FULL", "busy_timeout = 0")
-	if err != nil {
-		return nil, err
+	for _, pragma := range []string{"synchronous = FULL", "busy_timeout = 0"} {
+		if err := writer.exec("PRAGMA " + pragma); err != nil {
+			return nil, err
+		}
 	}
-	opened = append(opened, writer)
 	readers := make(chan *conn, maxReaders)
 	for range maxReaders {
 		reader, err := connect(dsn, "query_only = TRUE", "busy_timeout = 5000")

@@ -50,13 +50,13 @@ func openDirectly(path string) (*Log, error) {
 	if err == nil && version == newestSchema {
 		sound, err = listingSound(c)
 	}
-	if err = errors.Join(err, c.close()); err != nil {
-		return nil, err
+	if err == nil && !sound {
+		err = ErrDamaged // or of before
 	}
-	if !sound {
-		return nil, ErrDamaged // or of before
+	if err != nil {
+		return nil, errors.Join(err, c.close())
 	}
-	return start(name, path, &owners{dir: path + "-owners"})
+	return start(c, name, path, &owners{dir: path + "-owners"})
 }
 
 // openCopy brings a copy up to date, and repairs of it what can be repaired.
@@ -80,7 +80,11 @@ func openCopy(ctx context.Context, path string) (log *Log, err error) {
 	if err != nil {
 		return nil, err
 	}
-	log, err = start(dsn(copied, "mode=rw"), copied, &owners{dir: path + "-owners"})
+	writer, err := openConn(copied)
+	if err != nil {
+		return nil, err
+	}
+	log, err = start(writer, dsn(copied, "mode=rw"), copied, &owners{dir: path + "-owners"})
 	if err != nil {
 		return nil, err
 	}
