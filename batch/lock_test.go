@@ -23,14 +23,14 @@ func TestOneOutputTwoStores(t *testing.T) {
 	race.Processes(t)
 	model, baseURL := serve(t, sim.Options{FirstToken: 50 * time.Millisecond})
 	w := work{Dir: t.TempDir(), BaseURL: baseURL, Input: write(t, "in.jsonl", requests(12)...), Team: leanTeam, Solo: true, Concurrency: 2}
-	cmd, _, stderr := w.start(t, "")
-	require.Eventually(t, func() bool { return model.Report().Requests > 2 }, time.Minute, time.Millisecond)
-
 	other, err := sqlite.Open(context.Background(), filepath.Join(t.TempDir(), "other.db"))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, other.Close()) }()
 	config, err := w.config(other)
 	require.NoError(t, err)
+
+	cmd, _, stderr := w.start(t, "")
+	require.Eventually(t, func() bool { return model.Report().Requests > 2 }, time.Minute, time.Millisecond)
 	_, err = batch.Open(t.Context(), batch.Files{Input: w.Input, Output: w.output()}, config)
 	var held *events.HeldError
 	require.ErrorAs(t, err, &held)

@@ -3,6 +3,7 @@ package runner_test
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -101,24 +102,26 @@ func requireOrigin(t *testing.T, fork, origin []events.Envelope, want events.For
 
 // A run says whose row it works on; its fork is nobody's row.
 func TestForkOfABatchsRow(t *testing.T) {
-	log := events.NewMemory()
-	r := newRunner(t, log, sim.New(sim.Options{FirstToken: 100 * time.Millisecond}))
-	row := &events.BatchRow{Batch: "8a7b6c5d-1234-4abc-8def-0123456789ab", Row: "q-7", Index: 6, Attempt: 1}
-	run, err := r.Start(t.Context(), runner.Job{Request: "Plan a day", Team: builtin(t, "trip"), Solo: true, Batch: row})
-	require.NoError(t, err)
-	require.Same(t, run, r.Driven(run.Key()))
-	_, err = run.Wait()
-	require.NoError(t, err)
-	require.Nil(t, r.Driven(run.Key()))
-	fork, err := r.Fork(t.Context(), "", run.ID(), runner.Change{At: 1})
-	require.NoError(t, err)
-	_, err = fork.Wait()
-	require.NoError(t, err)
-	rows, err := log.Runs(t.Context(), events.RunQuery{Batch: row.Batch})
-	require.NoError(t, err)
-	require.Len(t, rows, 1)
-	require.Equal(t, run.ID(), rows[0].Run)
-	require.Equal(t, row, rows[0].Batch)
+	synctest.Test(t, func(t *testing.T) {
+		log := events.NewMemory()
+		r := newRunner(t, log, sim.New(sim.Options{FirstToken: time.Second}))
+		row := &events.BatchRow{Batch: "8a7b6c5d-1234-4abc-8def-0123456789ab", Row: "q-7", Index: 6, Attempt: 1}
+		run, err := r.Start(t.Context(), runner.Job{Request: "Plan a day", Team: builtin(t, "trip"), Solo: true, Batch: row})
+		require.NoError(t, err)
+		require.Same(t, run, r.Driven(run.Key()))
+		_, err = run.Wait()
+		require.NoError(t, err)
+		require.Nil(t, r.Driven(run.Key()))
+		fork, err := r.Fork(t.Context(), "", run.ID(), runner.Change{At: 1})
+		require.NoError(t, err)
+		_, err = fork.Wait()
+		require.NoError(t, err)
+		rows, err := log.Runs(t.Context(), events.RunQuery{Batch: row.Batch})
+		require.NoError(t, err)
+		require.Len(t, rows, 1)
+		require.Equal(t, run.ID(), rows[0].Run)
+		require.Equal(t, row, rows[0].Batch)
+	})
 }
 
 // What is claimed for something else than a run is not to be had for one, nor twice.

@@ -232,9 +232,8 @@ func TestRunAsksAtATerminal(t *testing.T) {
 func TestChatGoesOnAfterAKill(t *testing.T) {
 	race.Processes(t)
 	t.Parallel()
-	server := httptest.NewServer(sim.NewServer(sim.Options{FirstToken: 300 * time.Millisecond}))
-	defer server.Close()
-	at := []string{"--store", filepath.Join(t.TempDir(), "chat.db"), "--base-url", server.URL + "/v1"}
+	model, open := gated(t)
+	at := []string{"--store", filepath.Join(t.TempDir(), "chat.db"), "--base-url", model}
 	p := atTerminal(t, nil, append([]string{"chat", "--team", "skill-builder"}, at...)...)
 	p.shows("a new conversation")
 	p.types("I want to create a skill that posts alerts\r")
@@ -242,30 +241,12 @@ func TestChatGoesOnAfterAKill(t *testing.T) {
 	p.types("When a build fails\r")
 	p.shows("queued, place 1")
 	require.NoError(t, p.command.Process.Kill())
+	open()
 
 	p = atTerminal(t, nil, append([]string{"chat", "--continue"}, at...)...)
 	p.shows("You › I want to create a skill that posts alerts", "Skill Creation Assistant ›", "You › When a build fails", "Skill Creation Assistant ›", "When should it run")
 	p.types("/exit\r")
 	p.ends(exitDone)
-}
-
-// gated serves a simulated model that answers once it may.
-func gated(t *testing.T) (address string, open func()) {
-	t.Helper()
-	gate, model := make(chan struct{}), sim.NewServer(sim.Options{})
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		select {
-		case <-gate:
-		case <-r.Context().Done():
-		}
-		model.ServeHTTP(w, r)
-	}))
-	open = sync.OnceFunc(func() { close(gate) })
-	t.Cleanup(func() {
-		open()
-		server.Close()
-	})
-	return server.URL + "/v1", open
 }
 
 // Proves R36: what a killed process leaves in its queue is answered by `convene serve`, without

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -244,7 +245,16 @@ func TestFacilitatorFailsForGood(t *testing.T) {
 func TestTwoProcessesResume(t *testing.T) {
 	race.Processes(t)
 	t.Parallel()
-	r := record(t, sim.Options{FirstToken: 40 * time.Millisecond}, nil)
+	var killed atomic.Bool
+	refused := make(chan struct{})
+	refuse := sync.OnceFunc(func() { close(refused) })
+	r := record(t, sim.Options{FirstToken: 40 * time.Millisecond}, func(asked, int) bool {
+		if killed.Load() {
+			<-refused // whoever has the run has it until the other knows
+		}
+		return false
+	})
+	t.Cleanup(refuse)
 	dir := t.TempDir()
 	file := desk(t, dir)
 	run := r.command(dir, "run", "--team", file, "--json", "Make the morning issue")
@@ -253,6 +263,7 @@ func TestTwoProcessesResume(t *testing.T) {
 	require.NoError(t, run.Start())
 	waitForLines(out, `"type":"agent_started"`, 2)
 	require.NoError(t, run.Process.Kill())
+	killed.Store(true)
 	_ = run.Wait()
 	require.NoError(t, os.Remove(file))
 	_, list, stderr := ends(t, r.command(dir, "runs", "--json"))
@@ -275,10 +286,9 @@ func TestTwoProcessesResume(t *testing.T) {
 			both <- end{cmd.ProcessState.ExitCode(), errs.String()}
 		}()
 	}
-	one, other := <-both, <-both
-	if one.code == exitDone {
-		one, other = other, one
-	}
+	one := <-both
+	refuse()
+	other := <-both
 	require.Equal(t, exitDone, other.code, other.stderr)
 	require.Equal(t, exitFailed, one.code, one.stderr)
 	require.Regexp(t, `was left alone: convene pid \d+ on .* drives it`, one.stderr)
@@ -291,4 +301,23 @@ func TestTwoProcessesResume(t *testing.T) {
 		}
 	}
 	require.Equal(t, 1, resumed)
+}
+
+// gated serves a simulated model that answers once it may.
+func gated(t *testing.T) (address string, open func()) {
+	t.Helper()
+	gate, model := make(chan struct{}), sim.NewServer(sim.Options{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-gate:
+		case <-r.Context().Done():
+		}
+		model.ServeHTTP(w, r)
+	}))
+	open = sync.OnceFunc(func() { close(gate) })
+	t.Cleanup(func() {
+		open()
+		server.Close()
+	})
+	return server.URL + "/v1", open
 }

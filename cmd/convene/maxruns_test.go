@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"strings"
@@ -14,16 +13,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/convene-run/convene/internal/race"
-	"github.com/convene-run/convene/internal/sim"
 )
 
 // A server drives so many runs at once and no more: a further one is refused in words,
 // with when to come again, and is taken once there is room.
 func TestServeBoundsRuns(t *testing.T) {
 	race.Processes(t)
-	model := httptest.NewServer(sim.NewServer(sim.Options{FirstToken: 300 * time.Millisecond}))
-	defer model.Close()
-	cmd := exec.Command("convene", "serve", "--addr", "127.0.0.1:0", "--max-runs", "2", "--base-url", model.URL+"/v1", "--model", "openai/sim")
+	model, open := gated(t)
+	cmd := exec.Command("convene", "serve", "--addr", "127.0.0.1:0", "--max-runs", "2", "--base-url", model, "--model", "openai/sim")
 	cmd.Dir = t.TempDir()
 	cmd.Env = append(os.Environ(), "HOME="+cmd.Dir, "OPENAI_API_KEY=none", "CONVENE_STORE=")
 	stderr, err := cmd.StderrPipe()
@@ -55,6 +52,7 @@ func TestServeBoundsRuns(t *testing.T) {
 	require.Equal(t, http.StatusTooManyRequests, status, body)
 	require.Equal(t, "10", header.Get("Retry-After"))
 	require.Contains(t, body, "2 runs are under way, and this server drives at most 2 at once")
+	open()
 	require.Eventually(t, func() bool {
 		status, _, _ := start()
 		return status == http.StatusCreated
