@@ -59,8 +59,9 @@ func TestWhoSetsHowMemoryIsUsedGetsNoBlock(t *testing.T) {
 }
 
 func TestTheBlockIsGivenBackOnceMuchMoreIsInUse(t *testing.T) {
-	held.block, held.later = reserve(func(string) string { return "" }), false
+	held.block = reserve(func(string) string { return "" })
 	GiveBackLater()
+	defer func() { held.later = false }()
 	defer debug.SetGCPercent(debug.SetGCPercent(percent / 2))
 	for range 3 {
 		runtime.GC()
