@@ -49,22 +49,17 @@ var (
 	anthropicTiers = map[llm.Tier]string{llm.TierStandard: "standard_only", llm.TierPriority: "auto"}
 )
 
-// openAICacheKeyRequests is how many requests a minute OpenAI and Azure keep together under one
-// cache key, about.
-// https://developers.openai.com/api/docs/guides/prompt-caching
-const openAICacheKeyRequests = 15
-
 // presets are the providers that people can name, in the order of error texts.
 var presets = []preset{
 	{
 		name: "openai", baseURL: "https://api.openai.com/v1", keyVars: []string{"OPENAI_API_KEY"},
 		hosts: []string{"api.openai.com"}, example: defaultOpenAIModel, api: events.APIResponses,
-		quirks: openai.Config{Config: wire.Config{Tiers: openAITiers, CacheKeyRequests: openAICacheKeyRequests}, OutputLimitField: "max_completion_tokens", PublishedOnly: true, TakesCacheKey: true},
+		quirks: openai.Config{Config: wire.Config{Tiers: openAITiers}, OutputLimitField: "max_completion_tokens", PublishedOnly: true, TakesCacheKey: true},
 	},
 	{
 		name: "azure", baseVars: []string{"AZURE_OPENAI_ENDPOINT"}, keyVars: []string{"AZURE_OPENAI_API_KEY"},
 		hosts: []string{".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com"}, example: "YOUR-DEPLOYMENT",
-		quirks: openai.Config{Config: wire.Config{KeyHeader: "api-key", Tiers: azureTiers, CacheKeyRequests: openAICacheKeyRequests}, OutputLimitField: "max_completion_tokens", PublishedOnly: true, TakesCacheKey: true},
+		quirks: openai.Config{Config: wire.Config{KeyHeader: "api-key", Tiers: azureTiers}, OutputLimitField: "max_completion_tokens", PublishedOnly: true, TakesCacheKey: true},
 	},
 	{
 		name: "anthropic", baseURL: "https://api.anthropic.com/v1", keyVars: []string{"ANTHROPIC_API_KEY"},

@@ -185,7 +185,7 @@ func BenchmarkEncodeRequest(b *testing.B) {
 	cfg := Config{}.withDefaults()
 	b.ReportAllocs()
 	for b.Loop() {
-		out = appendRequest(out[:0], &req, nil, "", &cfg, llm.Kept{}, 0)
+		out = appendRequest(out[:0], &req, nil, &cfg, llm.Kept{}, 0)
 	}
 	b.SetBytes(int64(len(out)))
 }

@@ -162,15 +162,6 @@ func TestCacheKey(t *testing.T) {
 	}
 	require.NoError(t, collect(t, c, req).err)
 	require.NotContains(t, r.bodies[3], "prompt_cache_key")
-
-	c = client(t, openai.Config{Config: wire.Config{BaseURL: r.URL, CacheKeyRequests: 1}, TakesCacheKey: true})
-	r.refuse = nil
-	for _, run := range []events.RunID{"a", "b", "c", "b"} {
-		req.Run = run
-		require.NoError(t, collect(t, c, req).err)
-	}
-	require.Contains(t, r.bodies[4], `"prompt_cache_key":"convene-1"`)
-	require.Contains(t, r.bodies[7], `"prompt_cache_key":"convene-1.`, "more than are kept together under one")
 }
 
 func TestParametersThatAModelRefusesAreLeftOut(t *testing.T) {

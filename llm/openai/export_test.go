@@ -31,5 +31,5 @@ func NewForTest(cfg Config, contentType string, body []byte) *Client {
 // EncodeForTest gives the body of a request.
 func EncodeForTest(req *llm.Request) []byte {
 	cfg := Config{}.withDefaults()
-	return appendRequest(nil, req, nil, req.CacheKey, &cfg, llm.KeptFrom(events.APIChat, "test", req.Model), 0)
+	return appendRequest(nil, req, nil, &cfg, llm.KeptFrom(events.APIChat, "test", req.Model), 0)
 }

@@ -25,10 +25,9 @@ var streamOptions = func() string {
 	return `,"stream_options":` + string(options)
 }()
 
-// appendRequest writes the body of a request, whose beginning may be known, with the key that
-// is sent for its own. The bytes for a
+// appendRequest writes the body of a request, whose beginning may be known. The bytes for a
 // history are a prefix of those for the longer history, so that prompt caches hit.
-func appendRequest(dst []byte, req *llm.Request, known *beginning, cacheKey string, cfg *Config, tag llm.Kept, refused wire.Fields) []byte {
+func appendRequest(dst []byte, req *llm.Request, known *beginning, cfg *Config, tag llm.Kept, refused wire.Fields) []byte {
 	dst = append(dst, `{"model":`...)
 	dst = wire.AppendString(dst, req.Model)
 	if len(req.Tools) > 0 {
@@ -52,9 +51,9 @@ func appendRequest(dst []byte, req *llm.Request, known *beginning, cacheKey stri
 		dst = append(dst, ':')
 		dst = strconv.AppendInt(dst, int64(req.MaxOutputTokens), 10)
 	}
-	if cfg.TakesCacheKey && cacheKey != "" && !refused.Has(fieldCacheKey) {
+	if cfg.TakesCacheKey && req.CacheKey != "" && !refused.Has(fieldCacheKey) {
 		dst = append(dst, `,"prompt_cache_key":`...)
-		dst = wire.AppendString(dst, cacheKey)
+		dst = wire.AppendString(dst, req.CacheKey)
 	}
 	dst = appendEffort(dst, req, cfg.Thinking)
 	if tier := cfg.Tiers[req.Tier]; tier != "" && !refused.Has(fieldTier) {

@@ -54,7 +54,7 @@ func (s *stream) release() {
 
 // Encode writes the request.
 func (s *stream) Encode(dst []byte) []byte {
-	return appendRequest(dst, s.Request(), s.client.beginnings.of(s.Request()), s.CacheKey(), &s.client.cfg, s.tag, s.refused)
+	return appendRequest(dst, s.Request(), s.client.beginnings.of(s.Request()), &s.client.cfg, s.tag, s.refused)
 }
 
 // State says that a reply did not break off (WIRE 1) once it has a finish reason, or

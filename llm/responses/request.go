@@ -21,11 +21,9 @@ type writer struct {
 	kept    llm.Kept
 	refused wire.Fields
 	// tier is the provider's word for the service tier.
-	tier string
-	// cacheKey is sent for that of the request.
-	cacheKey string
-	strict   *strictness
-	wrote    bool
+	tier   string
+	strict *strictness
+	wrote  bool
 }
 
 func (w *writer) request() {
@@ -52,8 +50,8 @@ func (w *writer) request() {
 	if w.tier != "" && !w.refused.Has(fieldTier) {
 		w.add(`,"service_tier":`).text(w.tier)
 	}
-	if w.cacheKey != "" && !w.refused.Has(fieldCacheKey) {
-		w.add(`,"prompt_cache_key":`).text(w.cacheKey)
+	if req.CacheKey != "" && !w.refused.Has(fieldCacheKey) {
+		w.add(`,"prompt_cache_key":`).text(req.CacheKey)
 	}
 	w.add(`,"store":false`)
 	if !w.refused.Has(fieldInclude) {

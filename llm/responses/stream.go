@@ -46,7 +46,7 @@ var _ wire.Protocol = (*stream)(nil)
 
 // Encode writes the request.
 func (s *stream) Encode(dst []byte) []byte {
-	w := writer{dst: dst, req: s.Request(), cacheKey: s.CacheKey(), kept: s.kept, tier: s.client.Tier(s.Request().Tier), refused: s.leftOut, strict: &s.client.strict}
+	w := writer{dst: dst, req: s.Request(), kept: s.kept, tier: s.client.Tier(s.Request().Tier), refused: s.leftOut, strict: &s.client.strict}
 	w.request()
 	return w.dst
 }

@@ -73,7 +73,6 @@ type Call struct {
 	parent   context.Context
 	ctx      context.Context
 	yield    func(llm.Delta, error) bool
-	cacheKey string
 	// refusal is the answer that was no 200, with the parameter that it names.
 	refusal      *llm.Error
 	refusedParam string
@@ -125,12 +124,8 @@ type Call struct {
 
 // Of makes it the call of a request, whose deltas go to yield.
 func (s *Call) Of(conn *Conn, req *llm.Request, yield func(llm.Delta, error) bool) {
-	s.conn, s.req, s.yield, s.cacheKey = conn, req, yield, conn.lanes.key(req)
+	s.conn, s.req, s.yield = conn, req, yield
 }
-
-// CacheKey is the key to send for [llm.Request.CacheKey], the same whenever the request is
-// written.
-func (s *Call) CacheKey() string { return s.cacheKey }
 
 // Request is what is asked.
 func (s *Call) Request() *llm.Request { return s.req }

@@ -51,10 +51,6 @@ type Config struct {
 	// Tiers are the provider's words for the service tiers that it has.
 	Tiers map[llm.Tier]string
 
-	// CacheKeyRequests is how many requests a minute the provider keeps together under one
-	// cache key; of more, each run has one of several keys. 0 is any number.
-	CacheKeyRequests int
-
 	// The timeouts; zero means the default of the same name, or [llm.DefaultSilence].
 	ConnectTimeout, FirstByteTimeout, IdleTimeout, TotalTimeout time.Duration
 	// MaxReplyBytes bounds one reply. Defaults to [DefaultMaxReplyBytes].

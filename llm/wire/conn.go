@@ -23,7 +23,6 @@ type Conn struct {
 	at        atomic.Int32
 	header    http.Header
 	transport http.RoundTripper
-	lanes     lanes
 	// newest is the address that was asked last: a client asks by one path.
 	newest atomic.Pointer[address]
 	// configError is a base URL that is none: every call answers with it.
@@ -34,7 +33,7 @@ type Conn struct {
 // http or https address shows as the error of each call.
 func NewConn(cfg Config) *Conn {
 	cfg = cfg.withDefaults()
-	c := &Conn{cfg: cfg, transport: newTransport(cfg), lanes: lanes{perMinute: cfg.CacheKeyRequests}, bases: []*url.URL{{}}}
+	c := &Conn{cfg: cfg, transport: newTransport(cfg), bases: []*url.URL{{}}}
 	base, err := url.Parse(cfg.BaseURL)
 	if err != nil || base.Host == "" || (base.Scheme != "http" && base.Scheme != "https") {
 		c.configError = fmt.Errorf("base URL of %s: want http://HOST/… or https://HOST/…, got %q", cfg.Provider, c.redact(cfg.BaseURL))
