@@ -56,7 +56,19 @@ func look(conn net.Conn, enough func(err error) bool) error {
 	}
 	return raw.Read(func(fd uintptr) bool {
 		var one [1]byte
-		_, _, err := syscall.Recvfrom(int(fd), one[:], syscall.MSG_PEEK)
-		return enough(err)
+		return enough(uninterrupted(func() error {
+			_, _, err := syscall.Recvfrom(int(fd), one[:], syscall.MSG_PEEK)
+			return err
+		}))
 	})
+}
+
+// uninterrupted repeats a system call that a signal interrupted, as package os does with its own: to
+// take that for an answer would break a connection off with which nothing is wrong.
+func uninterrupted(call func() error) error {
+	for {
+		if err := call(); !errors.Is(err, syscall.EINTR) {
+			return err
+		}
+	}
 }
