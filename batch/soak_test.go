@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/convene-run/convene/internal/procusage"
 )
 
 // soakEnv runs what takes minutes: `make soak`.
@@ -61,7 +62,7 @@ func peak(t *testing.T, w work, stdin bool) int64 {
 	require.NoError(t, cmd.Wait(), "%s", stderr)
 	require.Contains(t, stdout.String(), fmt.Sprintf(`"completed":%d`, w.Rows))
 	t.Logf("%d rows in %s", w.Rows, time.Since(began).Round(time.Millisecond))
-	return cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss
+	return procusage.Peak(cmd.ProcessState) >> 10
 }
 
 func writeRows(t *testing.T, path string, rows int) {

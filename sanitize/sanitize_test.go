@@ -2,13 +2,13 @@ package sanitize_test
 
 import (
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/convene-run/convene/internal/procusage"
 	"github.com/convene-run/convene/sanitize"
 )
 
@@ -172,18 +172,12 @@ func TestTimeIsLinear(t *testing.T) {
 		"-----BEGIN PRIVATE KEY-----", "eyJ.", "Authorization: ", "a://", "[EMAIL_1]", "sk-", "0:AA", "٠",
 	} {
 		took := func(n int) time.Duration {
-			text, v, before := strings.Repeat(part, n/len(part)), newVault(t, nil), cpu(t)
+			text, v, before := strings.Repeat(part, n/len(part)), newVault(t, nil), procusage.Time()
 			v.Sanitize(v.finder, text, true)
-			return cpu(t) - before
+			return procusage.Time() - before
 		}
 		small, large := took(unit), took(16*unit)
 		t.Logf("%-50q %v, %v", part, small, large)
 		require.Less(t, large, 64*small+100*time.Millisecond, part)
 	}
-}
-
-func cpu(t *testing.T) time.Duration {
-	var usage syscall.Rusage
-	require.NoError(t, syscall.Getrusage(syscall.RUSAGE_SELF, &usage))
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/procusage"
 )
 
 // The run that benchmarks append: about 20 times what a turn writes.
@@ -30,7 +31,7 @@ func Benchmark(b *testing.B, open func(b *testing.B) events.Log) {
 			var wg sync.WaitGroup
 			b.ReportAllocs()
 			b.ResetTimer()
-			start := processorTime()
+			start := procusage.Time()
 			for range atOnce {
 				wg.Go(func() {
 					for key := range runs {
@@ -43,7 +44,7 @@ func Benchmark(b *testing.B, open func(b *testing.B) events.Log) {
 			}
 			close(runs)
 			wg.Wait()
-			used := processorTime() - start
+			used := procusage.Time() - start
 			b.ReportMetric(float64(used.Microseconds())/1000/float64(b.N), "cpu-ms/run")
 		})
 	}

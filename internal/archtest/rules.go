@@ -6,7 +6,7 @@ package archtest
 var layers = []string{
 	"examples", "internal", "cmd", "cmd/internal", "steer", "mcpserver", "web", "webhook", "otel", "batch/cases", "batch", "batch/internal/files", "runner", "toolbox", "toolbox/builtin", "mcpclient", "facilitator", "specialists", "internal/handoff", "lifetime", "tenants", "team", "internal/loop", "internal/artifact", "agent",
 	"llm/endpoint", "internal/sim", "llm", "evidence", "audit", "thread", "conversation", "access/oidc", "access", "board", "document", "sanitize", "internal/quote", "prices", "events", "internal/chars",
-	"internal/filelock", "internal/firstof", "internal/lazyregexp", "internal/nearest", "internal/outside", "internal/plainjson", "internal/publicaddr", "internal/structschema",
+	"internal/filelock", "internal/firstof", "internal/lazyregexp", "internal/nearest", "internal/outside", "internal/plainjson", "internal/procusage", "internal/publicaddr", "internal/structschema",
 }
 
 // standardOnly are the packages that must outlive every dependency: a log that

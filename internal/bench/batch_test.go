@@ -13,6 +13,7 @@ import (
 
 	"github.com/convene-run/convene/batch"
 	"github.com/convene-run/convene/events/sqlite"
+	"github.com/convene-run/convene/internal/procusage"
 	"github.com/convene-run/convene/internal/sim"
 )
 
@@ -29,9 +30,9 @@ func BenchmarkBatch(b *testing.B) {
 		var ratios, each []float64
 		for range rounds {
 			bareCPU := load(b, rows, width, bareJob)
-			before := cpu()
+			before := procusage.Time()
 			runBatch(b, baseURL, rows, width, false)
-			batchCPU := (cpu() - before) / rows
+			batchCPU := (procusage.Time() - before) / rows
 			ratios = append(ratios, float64(batchCPU)/float64(bareCPU))
 			each = append(each, float64(batchCPU.Microseconds())/1000)
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/convene-run/convene/conversation"
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/events/sqlite"
+	"github.com/convene-run/convene/internal/procusage"
 	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/runner"
 	"github.com/convene-run/convene/steer"
@@ -44,11 +45,11 @@ func BenchmarkConversation(b *testing.B) {
 	require.NoError(b, err)
 	long, short := longThread(b, r, log, exchanges), longThread(b, r, log, 1)
 	for b.Loop() {
-		before, begun := cpu(), time.Now()
+		before, begun := procusage.Time(), time.Now()
 		th, err := thread.Load(b.Context(), log, long, 0)
 		require.NoError(b, err)
 		b.ReportMetric(time.Since(begun).Seconds()*1000, "ms-cold-open")
-		b.ReportMetric((cpu()-before).Seconds()*1000, "cpu-ms-cold-open")
+		b.ReportMetric((procusage.Time()-before).Seconds()*1000, "cpu-ms-cold-open")
 		require.NotNil(b, th.Current())
 
 		ask(b, r, model, long, "The first message to a thread that this runner has not read yet?")
@@ -190,7 +191,7 @@ type stopwatch struct {
 
 // time gives the time and the CPU time from the beginning of do until the model was asked.
 func (s *stopwatch) time(do func()) (wall, taken time.Duration) {
-	before, began := cpu(), time.Now()
+	before, began := procusage.Time(), time.Now()
 	do()
 	return s.asked.Sub(began), s.cpu - before
 }
@@ -200,7 +201,7 @@ func (s *stopwatch) Resolve(...string) (llm.Route, error) {
 }
 
 func (s *stopwatch) Stream(context.Context, llm.Request) iter.Seq2[llm.Delta, error] {
-	s.asked, s.cpu = time.Now(), cpu()
+	s.asked, s.cpu = time.Now(), procusage.Time()
 	begins, goOn := s.begins, s.goOn
 	return func(yield func(llm.Delta, error) bool) {
 		text := "The answer to it, as far as anybody knows."
@@ -278,9 +279,9 @@ func committer(b *testing.B, log events.Log) (commit func() (wall, taken time.Du
 	}
 	appends(events.WorkflowStarted{Message: "a request", Team: "talkers"})
 	return func() (wall, taken time.Duration) {
-		before, began := cpu(), time.Now()
+		before, began := procusage.Time(), time.Now()
 		appends(events.Warning{Code: "bench", Message: "an event"})
-		return time.Since(began), cpu() - before
+		return time.Since(began), procusage.Time() - before
 	}
 }
 

@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -22,6 +21,7 @@ import (
 
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/events/sqlite"
+	"github.com/convene-run/convene/internal/procusage"
 	"github.com/convene-run/convene/internal/sim"
 	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/llm/openai"
@@ -122,17 +122,10 @@ func tripTeam(tb testing.TB) *team.Team {
 	return tm
 }
 
-// cpu is the user and system time of this process so far.
-func cpu() time.Duration {
-	var usage syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &usage)
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
-}
-
 // load runs count jobs, at most width at once, and gives the CPU time of one.
 func load(tb testing.TB, count, width int, job func(context.Context) error) time.Duration {
 	tb.Helper()
-	before := cpu()
+	before := procusage.Time()
 	next := make(chan struct{}, count)
 	for range count {
 		next <- struct{}{}
@@ -149,7 +142,7 @@ func load(tb testing.TB, count, width int, job func(context.Context) error) time
 		})
 	}
 	wg.Wait()
-	return (cpu() - before) / time.Duration(count)
+	return (procusage.Time() - before) / time.Duration(count)
 }
 
 // wholeRun runs the job to its end.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/convene-run/convene/events"
 	"github.com/convene-run/convene/events/sqlite"
+	"github.com/convene-run/convene/internal/procusage"
 	"github.com/convene-run/convene/internal/sim"
 	"github.com/convene-run/convene/otel"
 	"github.com/convene-run/convene/runner"
@@ -40,11 +41,11 @@ func traced(b *testing.B, width int) {
 		defer func() { require.NoError(b, store.Close()) }()
 		told, end := hooks(store)
 		r := newHookedRunner(b, baseURL, store, told)
-		before := cpu()
+		before := procusage.Time()
 		load(b, count, width, runnerJob(r, tm))
 		require.NoError(b, r.Shutdown(b.Context()))
 		end()
-		return float64(cpu() - before)
+		return float64(procusage.Time() - before)
 	}
 	var ratios []float64
 	for round := range rounds {

@@ -14,8 +14,9 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
+
+	"github.com/convene-run/convene/internal/procusage"
 )
 
 // bench starts processes of the programs that are compared.
@@ -146,8 +147,7 @@ func (b *bench) run(ctx context.Context, cmd *exec.Cmd, address string, n int) (
 	}
 	wall := time.Since(began)
 	after, err := asked(ctx, address)
-	used := cmd.ProcessState.SysUsage().(*syscall.Rusage)
-	c := cost{rows: n, wall: wall, cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), peak: used.Maxrss * 1024, usage: usage{
+	c := cost{rows: n, wall: wall, cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), peak: procusage.Peak(cmd.ProcessState), usage: usage{
 		after.Calls - before.Calls, after.Chunks - before.Chunks, after.PromptTokens - before.PromptTokens, after.UncachedTokens - before.UncachedTokens,
 	}}
 	if calls := int64(n) * callsPerRow; err == nil && c.usage.Calls != calls {
