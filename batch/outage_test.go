@@ -13,6 +13,7 @@ import (
 
 	"github.com/convene-run/convene/batch"
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/ownport"
 	"github.com/convene-run/convene/internal/sim"
 	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/llm/openai"
@@ -33,8 +34,7 @@ func plugged(t testing.TB) *plug {
 	t.Helper()
 	model, _ := serve(t, sim.Options{FirstToken: 20 * time.Millisecond})
 	p := &plug{counter: model}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	listener := ownport.Listen(t)
 	p.address = listener.Addr().String()
 	p.on(listener)
 	t.Cleanup(p.pull)

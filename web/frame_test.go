@@ -44,7 +44,7 @@ func framed(t testing.TB) (events.Log, events.RunID) {
 			events.ModelCalled{ID: "f.1", Model: "m", Attempts: 1, Usage: events.Usage{InputTokens: []int64{9, 1250, 9999, 2_000_000}[i], OutputTokens: 0}, CostUSD: &cost})
 		s.add(events.WorkflowFinished{Status: status, Reason: map[events.Status]string{events.StatusDegraded: "one task is open", events.StatusFailed: "the model <i>failed</i>"}[status]})
 	}
-	tellBatch(t, log, 300, 300).then(time.Now().UTC(), events.BatchEnded{Status: events.StatusCompleted})
+	tellBatch(t, log, 250, 250).then(time.Now().UTC(), events.BatchEnded{Status: events.StatusCompleted}) // begun a minute ago, and for half a minute more
 	s := newScript(t, log)
 	s.add(events.WorkflowStarted{Message: "Compare <two> things", Team: "trip"},
 		events.FinalAnswer{Content: "# Heading\n\nSome *text* with `code & more`, <b>no markup</b>, a [link](https://example.org/a?b=1&c=2) and a [trap](javascript:alert(1)). Second sentence.\n\n- one\n- two\n  1. three\n\n| a | b |\n|---|--:|\n| 1 | 2 |\n\n> said\n\n```go\nfunc main() {}\n```\n"},

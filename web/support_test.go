@@ -18,6 +18,7 @@ import (
 
 	"github.com/convene-run/convene/access"
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/ownport"
 	"github.com/convene-run/convene/internal/sim"
 	"github.com/convene-run/convene/llm"
 	"github.com/convene-run/convene/runner"
@@ -35,14 +36,17 @@ type served struct {
 	stop    func()
 }
 
-// serve listens on any port of this machine unless config names an address.
+// serve listens on a port of this machine, which stays the test's, unless config names an address.
 func serve(t testing.TB, config web.Config) *served {
 	t.Helper()
+	var listener net.Listener
+	var err error
 	if config.Address == "" {
-		config.Address = "127.0.0.1:0"
+		listener = ownport.Listen(t)
+	} else {
+		listener, err = net.Listen("tcp", config.Address)
+		require.NoError(t, err)
 	}
-	listener, err := net.Listen("tcp", config.Address)
-	require.NoError(t, err)
 	config.Address = listener.Addr().String()
 	server, err := web.New(config)
 	require.NoError(t, err)

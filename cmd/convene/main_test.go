@@ -26,6 +26,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/ownport"
 	"github.com/convene-run/convene/internal/race"
 	"github.com/convene-run/convene/internal/sim"
 	"github.com/convene-run/convene/mcpclient/mcptest"
@@ -309,12 +310,12 @@ func waitRun(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Fatalf("no run has started")
 }
 
-// freePort sets a variable to a port that nobody listens at.
+// freePort sets a variable to a port at which nobody listens, nor will unless the script has it done.
 func freePort(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: freeport NAME")
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := ownport.Open()
 	ts.Check(err)
 	ts.Setenv(args[0], strconv.Itoa(listener.Addr().(*net.TCPAddr).Port))
 	ts.Check(listener.Close())

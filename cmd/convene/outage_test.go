@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/convene-run/convene/events"
+	"github.com/convene-run/convene/internal/ownport"
 	"github.com/convene-run/convene/internal/race"
 	"github.com/convene-run/convene/internal/sim"
 )
@@ -34,8 +35,7 @@ type plug struct {
 func plugIn(t *testing.T, options sim.Options) *plug {
 	t.Helper()
 	p := &plug{recorder: record(t, options, nil), keys: map[string]bool{}}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	listener := ownport.Listen(t)
 	p.address = listener.Addr().String()
 	p.on(t, listener)
 	t.Cleanup(p.pull)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/convene-run/convene/internal/ownport"
 	"github.com/convene-run/convene/internal/race"
 )
 
@@ -23,8 +24,7 @@ import (
 // Proves R52.
 func TestServeTellsWebhooks(t *testing.T) {
 	race.Processes(t)
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	listener := ownport.Listen(t)
 	address := listener.Addr().String()
 	require.NoError(t, listener.Close()) // down
 	dir := t.TempDir()
