@@ -8,6 +8,7 @@
 package ownport
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -32,7 +33,7 @@ func Listen(t testing.TB) net.Listener {
 // many is free. Whoever calls it closes the listener.
 func Open() (listener net.Listener, err error) {
 	for range 100 {
-		listener, err = net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(from+rand.IntN(until-from)))
+		listener, err = (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:"+strconv.Itoa(from+rand.IntN(until-from)))
 		if err == nil {
 			return listener, nil
 		}
