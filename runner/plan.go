@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/convene-run/convene/agent"
@@ -111,9 +112,15 @@ func configure(t *team.Team, model string, solo bool, offered shelf) (config, er
 	if solo {
 		return c, nil
 	}
+	ownOf := func(further bool) func() []toolConfig { // their schemas are made once for all
+		return sync.OnceValue(func() []toolConfig { return toolConfigs(ownTools(t, further)) })
+	}
+	alone, citing := ownOf(false), ownOf(true)
 	for _, s := range t.Specialists {
-		tools := offered.of(s)
-		own := ownTools(t, len(tools) > 0)
+		tools, own := offered.of(s), alone
+		if len(tools) > 0 {
+			own = citing
+		}
 		text, err := specialists.System(t, s, tools)
 		if err != nil {
 			return c, err
@@ -132,7 +139,7 @@ func configure(t *team.Team, model string, solo bool, offered shelf) (config, er
 		}
 		c.Agents = append(c.Agents, agentConfig{
 			ID: s.ID, DisplayName: s.DisplayName, System: text, Tuning: s.Tuning,
-			Models: models(model, s.Model, s.API, s.FallbackModels), Tools: toolConfigs(slices.Concat(own, tools)), Asked: asked, Session: session, Supervisor: supervisor,
+			Models: models(model, s.Model, s.API, s.FallbackModels), Tools: slices.Concat(own(), toolConfigs(tools)), Asked: asked, Session: session, Supervisor: supervisor,
 		})
 	}
 	return c, nil

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/convene-run/convene/agent"
 	"github.com/convene-run/convene/events"
@@ -108,9 +109,10 @@ func readable(tools []agent.Tool) []agent.Tool {
 // offered when the run started with what they do now. Agents that are offered the same
 // share a set.
 type toolkits struct {
-	// facilitators and specialists are what the tools of either do, by name; citing are those
-	// of specialists that have further tools.
-	facilitators, specialists, citing map[string]agent.Handler
+	// facilitators and specialists are what the tools of either do, by name.
+	facilitators, specialists map[string]agent.Handler
+	// citing gives those of specialists that have further tools, which few teams have.
+	citing func() map[string]agent.Handler
 	// desk is where those that have the conversation give it back.
 	desk *handoff.Desk
 	// own are the tools that every specialist has, on the board and the document.
@@ -122,7 +124,8 @@ func newToolkits(t *team.Team, desk *handoff.Desk, program []agent.Tool) *toolki
 	own, further := specialists.Tools(t), slices.Concat([]agent.Tool{artifact.Reader()}, program)
 	return &toolkits{
 		desk: desk, facilitators: handlers(facilitator.Tools(t, desk)), specialists: handlers(slices.Concat(own, further)),
-		citing: handlers(slices.Concat(ownTools(t, true), further)), own: toolNames(own), made: map[string]*loop.Toolset{},
+		citing: sync.OnceValue(func() map[string]agent.Handler { return handlers(slices.Concat(ownTools(t, true), further)) }),
+		own:    toolNames(own), made: map[string]*loop.Toolset{},
 	}
 }
 
@@ -146,7 +149,7 @@ func handlers(tools []agent.Tool) map[string]agent.Handler {
 // work gives the tools of an agent at work.
 func (k *toolkits) work(a *agentConfig) (*loop.Toolset, error) {
 	if a.ID != events.FacilitatorID && len(a.Tools) > len(k.own) {
-		return k.make(k.citing, "citing", a.Tools)
+		return k.make(k.citing(), "citing", a.Tools)
 	}
 	return k.set(a.ID, a.Tools)
 }

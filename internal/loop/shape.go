@@ -3,10 +3,10 @@ package loop
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"io"
 	"math/bits"
 	"slices"
-
-	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/convene-run/convene/internal/plainjson"
 )
@@ -24,19 +24,33 @@ type shape struct {
 	Maximum     *float64          `json:"maximum"`
 }
 
-// shapeOf gives the shape of a schema, nil where the schema says more than a shape can.
-func shapeOf(schema *jsonschema.Schema) *shape {
-	text, err := json.Marshal(schema)
-	if err != nil {
-		return nil
-	}
-	decoder := json.NewDecoder(bytes.NewReader(text))
+// shapeOf gives the shape of a schema, nil where the schema says more than a shape can, or is
+// none.
+func shapeOf(schema json.RawMessage) *shape {
+	decoder := json.NewDecoder(bytes.NewReader(schema))
 	decoder.DisallowUnknownFields()
 	var s *shape
-	if decoder.Decode(&s) != nil {
+	if decoder.Decode(&s) != nil || !s.whole() {
+		return nil
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return nil
 	}
 	return s
+}
+
+// whole reports whether no member lacks its schema: nothing else could keep what a shape says
+// from being one.
+func (s *shape) whole() bool {
+	if s == nil || s.Items != nil && !s.Items.whole() {
+		return false
+	}
+	for _, member := range s.Properties {
+		if !member.whole() {
+			return false
+		}
+	}
+	return true
 }
 
 // takes reports whether arguments are sure to be JSON that fits.

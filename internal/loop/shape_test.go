@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/convene-run/convene/agent"
 	"github.com/convene-run/convene/llm"
 )
 
@@ -18,9 +19,11 @@ const place = `{"type":"object","properties":{
 	"required":["day","content"]}`
 
 func tool(t require.TestingT, schema string) compiled {
-	resolved, err := resolve(llm.Tool{Name: "tool", Parameters: json.RawMessage(schema)})
+	c, err := compile(agent.Tool{Tool: llm.Tool{Name: "tool", Parameters: json.RawMessage(schema)}})
 	require.NoError(t, err)
-	return compiled{schema: resolved, shape: shapeOf(resolved.Schema())}
+	_, err = c.schema()
+	require.NoError(t, err, "what has a shape is a schema")
+	return c
 }
 
 // Ordinary arguments are seen to fit without the library.
@@ -46,6 +49,17 @@ func TestSchemasWithoutAShape(t *testing.T) {
 		`{"type":"object","properties":{"a":{"type":"integer","enum":[1]}}}`,
 	} {
 		require.Nil(t, tool(t, schema).shape, schema)
+	}
+}
+
+// What is no schema has no shape that could hide it.
+func TestWhatIsNoSchemaIsRefusedAtOnce(t *testing.T) {
+	for _, parameters := range []string{
+		``, `{`, `{"type":"object"} x`, `{"type":"object","properties":{"a":null}}`,
+		`{"type":"object","properties":{"a":{"type":"array","items":{"properties":{"b":null}}}}}`,
+	} {
+		_, err := NewToolset([]agent.Tool{{Tool: llm.Tool{Name: "tool", Parameters: json.RawMessage(parameters)}, Handler: Pure(nil)}})
+		require.ErrorContains(t, err, "tool tool: parameters: ", parameters)
 	}
 }
 

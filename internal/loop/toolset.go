@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -88,9 +89,20 @@ type Toolset struct {
 
 type compiled struct {
 	agent.Tool
-	schema *jsonschema.Resolved
 	// shape is the schema where it is a simple one, else nil.
 	shape *shape
+	// schema is compiled for the first arguments that do not fit the shape: few runs have any.
+	schema func() (*jsonschema.Resolved, error)
+}
+
+// compile makes a tool ready, or says what is wrong with its schema.
+func compile(tool agent.Tool) (compiled, error) {
+	c := compiled{tool, shapeOf(tool.Parameters), sync.OnceValues(func() (*jsonschema.Resolved, error) { return resolve(tool.Tool) })}
+	if c.shape != nil {
+		return c, nil
+	}
+	_, err := c.schema()
+	return c, err
 }
 
 // NewToolset compiles the tools' schemas. The order of the tools is kept. The error says
@@ -101,14 +113,14 @@ func NewToolset(tools []agent.Tool) (*Toolset, error) {
 		if err := offerable(tool); err != nil {
 			return nil, err
 		}
-		resolved, err := resolve(tool.Tool)
+		ready, err := compile(tool)
 		if err != nil {
 			return nil, err
 		}
 		if _, twice := set.tools[tool.Name]; twice {
 			return nil, fmt.Errorf("tool %s: a second tool of this name; rename one of them", tool.Name)
 		}
-		set.tools[tool.Name] = compiled{tool, resolved, shapeOf(resolved.Schema())}
+		set.tools[tool.Name] = ready
 		set.specs = append(set.specs, tool.Tool)
 		set.names = append(set.names, tool.Name)
 	}
@@ -162,7 +174,7 @@ func (s *Toolset) check(call events.ToolCall) (compiled, error) {
 		return tool, fmt.Errorf("the arguments of %s are not valid JSON (%w): %s. Call it again with a JSON object",
 			call.Name, err, chars.Clip(call.Arguments, clipArguments))
 	}
-	if err := tool.schema.Validate(args); err != nil {
+	if err := tool.validate(args); err != nil {
 		return tool, fmt.Errorf("the arguments of %s do not fit its schema: %s. Call it again, corrected", call.Name, chars.Clip(err.Error(), clipArguments))
 	}
 	return tool, nil
@@ -212,11 +224,11 @@ func resolve(tool llm.Tool) (*jsonschema.Resolved, error) {
 
 // CheckArguments says what is wrong with arguments of a tool.
 func CheckArguments(tool llm.Tool, arguments string) error {
-	schema, err := resolve(tool)
+	ready, err := compile(agent.Tool{Tool: tool})
 	if err != nil {
 		return err
 	}
-	return compiled{schema: schema}.takes(arguments)
+	return ready.takes(arguments)
 }
 
 // takes says what is wrong with arguments of the tool.
@@ -229,7 +241,16 @@ func (c compiled) takes(arguments string) error {
 	if err := json.Unmarshal([]byte(given), &args); err != nil {
 		return err
 	}
-	return c.schema.Validate(args)
+	return c.validate(args)
+}
+
+// validate says what is wrong with arguments by the schema itself.
+func (c compiled) validate(args any) error {
+	schema, err := c.schema()
+	if err != nil {
+		return err
+	}
+	return schema.Validate(args)
 }
 
 // slow reports whether the call is one that may run while its turn still streams: it
