@@ -1,7 +1,6 @@
 package prices
 
 import (
-	"bytes"
 	_ "embed"
 	"fmt"
 	"strings"
@@ -9,18 +8,18 @@ import (
 )
 
 //go:embed table.json
-var builtin []byte
+var builtin string
 
 // Builtin is the table that comes with the program. A process asks for few of its models, and
 // reads those: all of them would take longer than opening a store.
 var Builtin = sync.OnceValue(func() *Table {
-	head, lines, _ := bytes.Cut(builtin, []byte("\n    "))
+	head, lines, _ := strings.Cut(builtin, "\n    ")
 	var f file[entry]
-	if err := decode(append(bytes.Clone(head), "}}"...), &f); err != nil {
+	if err := decode([]byte(head+"}}"), &f); err != nil {
 		panic(fmt.Sprintf("built-in prices: %v", err)) // a test reads the same bytes
 	}
-	models := map[string]*stored{}
-	for line := range strings.SplitSeq(string(lines), "\n    ") {
+	models := make(map[string]*stored, strings.Count(lines, "\n    ")+1)
+	for line := range strings.SplitSeq(lines, "\n    ") {
 		name, model, _ := strings.Cut(strings.TrimPrefix(line, `"`), `": `)
 		model = strings.TrimSuffix(strings.TrimSuffix(model, "\n  }\n}\n"), ",")
 		models[slashed(name)] = &stored{also: alsoIn(model), text: model}

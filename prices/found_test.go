@@ -21,7 +21,7 @@ func TestLookedUpNamesAreBounded(t *testing.T) {
 
 // The table in the program is entered under the names that its models have once they are read.
 func TestBuiltinTableHasTheNamesOfItsModels(t *testing.T) {
-	read, err := Parse(builtin)
+	read, err := Parse([]byte(builtin))
 	require.NoError(t, err)
 	require.Equal(t, read.Names(), Builtin().Names())
 	require.Equal(t, read.prefixes, Builtin().prefixes)

@@ -82,8 +82,11 @@ func either(words []string) string {
 // Check gives a [*RefusedError] if the model is known not to take the level. The empty
 // level, which leaves it to the model, is always taken.
 func Check(model, level string) error {
+	if level == "" {
+		return nil
+	}
 	levels, known := Takes(model)
-	if level == "" || !known || slices.Contains(levels, level) {
+	if !known || slices.Contains(levels, level) {
 		return nil
 	}
 	return &RefusedError{Model: model, Level: level, Takes: levels}
