@@ -5,13 +5,15 @@ import (
 	"html/template"
 	"net/http"
 	"strings"
+	"sync"
 )
 
 // plainStyle is that of pages which are shown without the dashboard: who may not have that
 // may not have its style either.
 const plainStyle = `:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:34rem;margin:15vh auto;padding:0 1rem}input,button{font:inherit;padding:.25rem .75rem;margin:.25rem 0}h1{font-size:1.25rem}`
 
-var plainPage = template.Must(template.New("plain").Parse(`<!doctype html>
+var plainPage = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("plain").Parse(`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -34,6 +36,7 @@ var plainPage = template.Must(template.New("plain").Parse(`<!doctype html>
 </body>
 </html>
 `))
+})
 
 // wantsPage reports whether a person asks, with a browser, for something to look at.
 func wantsPage(r *http.Request) bool {
@@ -55,5 +58,5 @@ func (s *Server) errorPage(w http.ResponseWriter, r *http.Request, status int, d
 	header.Set("Referrer-Policy", "same-origin") // without one a browser sends the form with Origin: null, which is refused
 	header.Set("Content-Security-Policy", fmt.Sprintf("default-src 'none'; style-src 'sha256-%s'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'", digest([]byte(plainStyle))))
 	w.WriteHeader(status)
-	_ = plainPage.Execute(w, map[string]any{"Title": title, "Text": detail, "SignIn": signIn, "Back": backTo(r), "Issuers": s.config.Issuers, "Style": template.CSS(plainStyle)}) // a caller who is gone needs no answer
+	_ = plainPage().Execute(w, map[string]any{"Title": title, "Text": detail, "SignIn": signIn, "Back": backTo(r), "Issuers": s.config.Issuers, "Style": template.CSS(plainStyle)}) // a caller who is gone needs no answer
 }

@@ -11,6 +11,7 @@ import (
 	"iter"
 	"mime"
 	"net/http"
+	"sync"
 
 	"github.com/convene-run/convene/access"
 	"github.com/convene-run/convene/events"
@@ -18,7 +19,8 @@ import (
 
 // exportTemplate is the page in one file. The policy lets it run its own script and
 // style, known by their hashes, reach nothing at all, and make no markup of strings.
-var exportTemplate = template.Must(template.New("export").Parse(`<!doctype html>
+var exportTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("export").Parse(`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -33,6 +35,7 @@ var exportTemplate = template.Must(template.New("export").Parse(`<!doctype html>
 <noscript>This page needs JavaScript.</noscript>
 <script type="application/x-ndjson" id="log">
 `))
+})
 
 // WriteHTML writes a run as one HTML file that opens from disk and reaches no
 // network: the page and the events of the run's thread. bodies are events in the
@@ -49,7 +52,7 @@ func WriteHTML(w io.Writer, run events.RunSummary, bodies iter.Seq2[[]byte, erro
 	for _, tag := range []string{"</script", "<script", "<!--"} {
 		script = bytes.ReplaceAll(script, []byte(tag), []byte(`\x3c`+tag[1:]))
 	}
-	err := exportTemplate.Execute(w, map[string]any{
+	err := exportTemplate().Execute(w, map[string]any{
 		"Title": fmt.Sprintf("convene: %.80s", run.Request), "ScriptHash": digest(script), "StyleHash": digest(style),
 		"Style": template.CSS(style), // our own
 	})

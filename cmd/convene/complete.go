@@ -19,7 +19,10 @@ type completion = func(c *cobra.Command, args []string, word string) ([]cobra.Co
 // where they are to be named.
 func (a *app) addCompletions(c *cobra.Command) {
 	for flag, propose := range map[string]completion{"model": a.completeModels, "batch": a.completeBatches, "team": completeTeams} {
-		if _, has := c.GetFlagCompletionFunc(flag); !has && c.LocalFlags().Lookup(flag) != nil {
+		if c.Flags().Lookup(flag) == nil && c.PersistentFlags().Lookup(flag) == nil {
+			continue
+		}
+		if _, has := c.GetFlagCompletionFunc(flag); !has {
 			_ = c.RegisterFlagCompletionFunc(flag, propose) // fails only for a flag that is not there
 		}
 	}
