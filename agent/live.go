@@ -107,10 +107,23 @@ func (l *Live) State() LiveState {
 	return l.state()
 }
 
-func (l *Live) state() LiveState {
+// Pulse gives the state without its Tail, for whoever only asks whether the agent works: the
+// text is not copied.
+func (l *Live) Pulse() LiveState {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.pulse()
+}
+
+func (l *Live) pulse() LiveState {
 	l.count(time.Now())
 	state := l.now
 	state.AtWork, state.Active = l.atWork(), l.active
+	return state
+}
+
+func (l *Live) state() LiveState {
+	state := l.pulse()
 	if pieces := l.pieces(); len(pieces) > 0 {
 		state.Tail = pieces[len(pieces)-1].Text
 	}

@@ -164,7 +164,7 @@ func (w *watcher) look(now time.Time) {
 // check ends a specialist that has worked for too long, or has been silent for too
 // long: its tools, or its model where no client of an endpoint watches that. Waiting for the endpoint is neither work nor silence.
 func (w *watcher) check(a *watched, now time.Time) (Signal, bool) {
-	state := a.live.State()
+	state := a.live.Pulse()
 	if !state.AtWork {
 		a.told = 0
 		return Signal{}, false
