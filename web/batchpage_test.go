@@ -189,7 +189,7 @@ func TestFollowABatch(t *testing.T) {
 	b.forgetErrors() // that no server was there
 	again := serve(t, web.Config{Log: log, Runs: runs, Address: server.address})
 	defer again.stop()
-	b.wait(`!document.querySelector('.notice')?.innerText.includes('Lost')`)
+	b.wait(`!document.querySelector('.notice')?.innerText.includes('server lost')`)
 	b.forgetErrors()
 
 	close(later)

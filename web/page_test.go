@@ -309,7 +309,7 @@ func TestServerRestartInMidRun(t *testing.T) {
 	defer runs.stop()
 	again := serve(t, web.Config{Log: log, Runs: runs, Address: server.address})
 	defer again.stop()
-	b.wait(`!document.querySelector('.notice')?.innerText.includes('Lost') && document.querySelector('.head .status').innerText.includes('suspended')`)
+	b.wait(`!document.querySelector('.notice')?.innerText.includes('server lost') && document.querySelector('.head .status').innerText.includes('suspended')`)
 	b.forgetErrors()
 	b.shot("run-suspended")
 	b.push("Resume")
