@@ -2,12 +2,13 @@ package sanitize
 
 import (
 	"strings"
+	"sync"
 
 	"github.com/convene-run/convene/internal/lazyregexp"
 )
 
 // standing are words that stand where a value would: of types, of states, of what is required.
-var standing = func() map[string]bool {
+var standing = sync.OnceValue(func() map[string]bool {
 	const words = "none null nil undefined true false yes no on off required optional mandatory missing empty unset unknown invalid valid expired revoked rotated changed reset forgotten " +
 		"string str text bool boolean int integer number bytes object array any type value char varchar secretstr password passwd passwort pwd secret token key " +
 		"hidden masked redacted removed deleted omitted encrypted hashed protected secure weak strong wrong incorrect correct accepted rejected denied ok failed passed " +
@@ -19,12 +20,12 @@ var standing = func() map[string]bool {
 		m[w] = true
 	}
 	return m
-}()
+})
 
 // template are values that a program or a reader fills in: variables, marks, rows of one sign.
 var template = lazyregexp.New(`^(?:\$[\w({].*|\{\{?[\w .-]*\}*|<[\w .-]*>?|\[[A-Za-z_ -]*\]?|.*\$\{.*|%[\w(]|(?:os|process|env|self|config|settings|this|request|req|args|opts|options|params|user|ctx|var|local|data|secrets?|vault|ENV|System)[.\[(].*|[\w.]+\(.*|[*•●x.…_#?-]+|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|https?://\S*|[~/.]?/[\w./~-]*|\w+_(?:here|key|token|password|secret)|your[-_ ]?.*|.*[-_]your[-_].*|.*[-_]here\b.*)$`)
 
 // stands says whether the value is none, but something that stands for one.
 func stands(value string) bool {
-	return standing[strings.ToLower(strings.TrimRight(value, "!.,"))] || template.MatchString(value)
+	return standing()[strings.ToLower(strings.TrimRight(value, "!.,"))] || template.MatchString(value)
 }

@@ -2,6 +2,7 @@ package sanitize
 
 import (
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -21,7 +22,7 @@ const (
 )
 
 // topics are the words that decide, in the languages of the corpus, in lower case.
-var topics = func() map[string]topic {
+var topics = sync.OnceValue(func() map[string]topic {
 	const (
 		calling = "phone phones telephone tel tele telefon telefone telefono teléfono telefoon telefonnummer telefonnumre téléphone téléfone tél tlf mobile mobil mobiel móvil movil celular cellulare " +
 			"cell cellphone handy handynummer portable fax whatsapp sms rufnummer durchwahl hotline puhelin puh puhelinnumero mobilnummer telefonu komórka тел телефон телефона моб мобильный"
@@ -37,7 +38,7 @@ var topics = func() map[string]topic {
 		m[word] = counts
 	}
 	return m
-}()
+})
 
 // unspaced are words of scripts without spaces, or whose words take endings and prefixes.
 var unspaced = []string{"電話", "电话", "電話番号", "手机", "携帯", "전화", "휴대폰", "هاتف", "جوال", "फ़ोन", "फोन", "טלפון", "โทร"}
@@ -69,7 +70,7 @@ func topicBefore(text string, start int) topic {
 		if word == "" {
 			break
 		}
-		if t := topics[word]; t != unknown {
+		if t := topics()[word]; t != unknown {
 			return t
 		}
 		if callVerbs[word] && callObjects[next] {

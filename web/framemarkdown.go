@@ -6,18 +6,22 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
 	tables "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
 
 	"github.com/convene-run/convene/internal/lazyregexp"
 )
 
-var markdownParser = goldmark.New(goldmark.WithExtensions(extension.GFM)).Parser()
+var markdownParser = sync.OnceValue(func() parser.Parser {
+	return goldmark.New(goldmark.WithExtensions(extension.GFM)).Parser()
+})
 
 // maxMarkdownDepth is deeper than anybody nests lists and quotes; what is deeper is left to the
 // script.
@@ -36,7 +40,7 @@ func markdownHTML(source string, most int) template.HTML {
 		source = strings.ToValidUTF8(source[:end], "")
 	}
 	m := &markdownWriter{source: []byte(source)}
-	m.children(markdownParser.Parse(text.NewReader(m.source)), 0)
+	m.children(markdownParser().Parse(text.NewReader(m.source)), 0)
 	return template.HTML(m.out.String()) //nolint:gosec // written below, each text of the source escaped
 }
 

@@ -2,6 +2,7 @@ package termview
 
 import (
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
@@ -18,13 +19,13 @@ const (
 	lettersAs = "AAAAAACEEEEIIIINOOOOOOUUUUYsaaaaaaceeeeiiiinoooooouuuuyy"
 )
 
-var lookalikes = func() map[string]byte {
+var lookalikes = sync.OnceValue(func() map[string]byte {
 	is := map[string]byte{}
 	for i, r := range []rune(signs + marks + letters) {
 		is[string(r)] = (signsAs + marksAs + lettersAs)[i]
 	}
 	return is
-}()
+})
 
 // ASCII gives text for a terminal that shows nothing else. Every character keeps its cells,
 // so that what was set into columns stays so; one that nothing looks like becomes question
@@ -59,7 +60,7 @@ func plain(s string) bool {
 
 // asciiOf gives what one character looks like, in its cells.
 func asciiOf(character string, width int) string {
-	if is, known := lookalikes[character]; known {
+	if is, known := lookalikes()[character]; known {
 		return string(is)
 	}
 	if first := character[0]; first < utf8.RuneSelf && width == 1 {
