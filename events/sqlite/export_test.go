@@ -176,13 +176,13 @@ func UntilPacked(closing <-chan struct{}, some func() (more bool, err error)) {
 
 // MigrateInSteps runs the migrations that are missing one after the other, of a fresh file
 // too, and reports whether there were any.
-func MigrateInSteps(ctx context.Context, db *sql.DB) (any bool, err error) {
+func MigrateInSteps(ctx context.Context, db *sql.DB) (missing bool, err error) {
 	provider, err := newProvider(db, 1)
 	if err != nil {
 		return false, err
 	}
-	if any, err = provider.HasPending(ctx); err == nil {
+	if missing, err = provider.HasPending(ctx); err == nil {
 		_, err = provider.Up(ctx)
 	}
-	return any, err
+	return missing, err
 }

@@ -120,22 +120,30 @@ func TestFreshSchema(t *testing.T) {
 	for i, path := range paths {
 		db, err := sql.Open("sqlite", path)
 		require.NoError(t, err)
-		any, err := sqlite.MigrateInSteps(t.Context(), db)
+		missing, err := sqlite.MigrateInSteps(t.Context(), db)
 		require.NoError(t, err)
-		require.Equal(t, i == 1, any, "nothing is left to do for a fresh store")
-		rows, err := db.QueryContext(t.Context(), `SELECT type || ' ' || name || ' ' || tbl_name || coalesce(': ' || sql, '') FROM sqlite_schema
-			UNION ALL SELECT 'version ' || version_id || ' ' || is_applied FROM goose_db_version ORDER BY 1`)
-		require.NoError(t, err)
-		for rows.Next() {
-			var row string
-			require.NoError(t, rows.Scan(&row))
-			schemas[i] = append(schemas[i], row)
-		}
-		require.NoError(t, rows.Err())
+		require.Equal(t, i == 1, missing, "nothing is left to do for a fresh store")
+		schemas[i] = schemaOf(t, db)
 		require.NoError(t, db.Close())
 	}
 	require.Greater(t, len(schemas[1]), 30)
 	require.Equal(t, schemas[1], schemas[0])
+}
+
+// schemaOf is what SQLite keeps of the schema, and goose of versions.
+func schemaOf(t *testing.T, db *sql.DB) (all []string) {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), `SELECT type || ' ' || name || ' ' || tbl_name || coalesce(': ' || sql, '') FROM sqlite_schema
+		UNION ALL SELECT 'version ' || version_id || ' ' || is_applied FROM goose_db_version ORDER BY 1`)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, rows.Close()) }()
+	for rows.Next() {
+		var row string
+		require.NoError(t, rows.Scan(&row))
+		all = append(all, row)
+	}
+	require.NoError(t, rows.Err())
+	return all
 }
 
 func execute(t testing.TB, path, statement string) {
