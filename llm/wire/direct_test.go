@@ -234,19 +234,28 @@ func TestAConnectionThatWasClosedMeanwhile(t *testing.T) {
 	}
 }
 
-// A server that has read enough says so, and what it says arrives.
+// A server that has read enough says so, and what it says arrives: whether it takes the rest of the
+// request in, or leaves, so that writing the rest fails.
 func TestAnAnswerBeforeTheWholeRequest(t *testing.T) {
-	to := raw(t, func(conn net.Conn) {
-		_, _ = conn.Read(make([]byte, 100))
-		_, _ = io.WriteString(conn, "HTTP/1.1 413 Content Too Large\r\nContent-Length: 3\r\n\r\nbig")
-		_ = conn.(*net.TCPConn).CloseWrite()
-		_, _ = io.Copy(io.Discard, conn)
-	})
-	transport := wire.TransportForTest(wire.Config{}, (&net.Dialer{}).DialContext)
-	defer transport.CloseIdleConnections()
-	got, err := posted(t.Context(), t, transport, to, strings.Repeat("x", 1<<20))
-	require.NoError(t, err)
-	require.Equal(t, "big", got)
+	const answer = "HTTP/1.1 413 Content Too Large\r\nContent-Length: 3\r\n\r\nbig"
+	for name, serve := range map[string]func(net.Conn){
+		"it reads on": func(conn net.Conn) {
+			_, _ = io.WriteString(conn, answer)
+			_ = conn.(*net.TCPConn).CloseWrite()
+			_, _ = io.Copy(io.Discard, conn)
+		},
+		"it leaves": func(conn net.Conn) { _, _ = io.WriteString(conn, answer) },
+	} {
+		to := raw(t, func(conn net.Conn) {
+			_, _ = conn.Read(make([]byte, 100))
+			serve(conn)
+		})
+		transport := wire.TransportForTest(wire.Config{}, (&net.Dialer{}).DialContext)
+		got, err := posted(t.Context(), t, transport, to, strings.Repeat("x", 32<<20)) // more than the system holds
+		require.NoError(t, err, name)
+		require.Equal(t, "big", got, name)
+		transport.CloseIdleConnections()
+	}
 }
 
 // The end of a call's context ends it with that cause, wherever it stands, and its connection.
