@@ -20,11 +20,12 @@ func Time() time.Duration {
 // not say.
 func Peak(ended *os.ProcessState) int64 {
 	used, ok := ended.SysUsage().(*syscall.Rusage)
-	switch {
-	case !ok:
+	if !ok {
 		return 0
-	case runtime.GOOS == "darwin":
-		return int64(used.Maxrss)
 	}
-	return int64(used.Maxrss) << 10
+	peak := int64(used.Maxrss) //nolint:unconvert // it has 32 bits where addresses have
+	if runtime.GOOS == "darwin" {
+		return peak
+	}
+	return peak << 10
 }
