@@ -250,7 +250,7 @@ func TestBlobsOfAnotherAccount(t *testing.T) {
 				return endpoint.New(endpoint.Config{Env: func(name string) string { return map[string]string{"OPENAI_API_KEY": key}[name] }, BaseURL: url, API: api})
 			}
 			job := runner.Job{Request: "Plan three days in Kyoto for two", Team: builtin(t, "trip"), Model: "sim"}
-			log := dying(2, true) // its first turn is there, and no other is under way
+			log := dying(5, true) // at times in the middle of the turn that dispatches
 			r, err := runner.New(runner.Config{Log: log, Models: keyed("the-first-key")})
 			require.NoError(t, err)
 			run, err := r.Start(t.Context(), job)

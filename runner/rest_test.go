@@ -2,6 +2,7 @@ package runner_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"slices"
@@ -174,6 +175,35 @@ func TestRestThatFails(t *testing.T) {
 	require.True(t, rest[0].Interrupted)
 	require.Len(t, rest[0].Retries, 1)
 	require.Contains(t, rest[0].Retries[0].Message, "what do you mean?")
+}
+
+// Where the endpoint no longer takes what it kept of the turn, the rest of it, which came with
+// something of its own, would go back without that: it is left out, and asked for anew.
+func TestRestBehindWhatWasDropped(t *testing.T) {
+	kept := func(parts string) json.RawMessage {
+		return llm.KeptFrom(events.APIResponses, "scripted", "sim").With(json.RawMessage(parts))
+	}
+	script := llmtest.Script(t, ordinary()[1],
+		llmtest.Agent(beta, llmtest.Calls("", write("b", "B"), complete(2)), llmtest.Says("Did it, too")),
+		llmtest.Agent(boss, llmtest.Calls("", create("alpha", "beta")), llmtest.Calls("", dispatch("beta", 2)), llmtest.Says("Both halves are there")))
+	cut := stage(script, boss, 2, func(_ context.Context, _ llm.Request, yield func(llm.Delta, error) bool) {
+		call := called("a", dispatch("alpha", 1))
+		_ = yield(llm.Delta{Call: &call, Extra: kept(`["of the turn"]`)}, nil) && yield(llm.Delta{}, errBroken)
+	})
+	var next llm.Request
+	client := stage(stage(cut, boss, 3, func(_ context.Context, _ llm.Request, yield func(llm.Delta, error) bool) {
+		reply := events.Reply{ToolCalls: []events.ToolCall{called("b", dispatch("beta", 2))}, Extra: kept(`["of the rest"]`), FinishReason: events.FinishToolCalls}
+		yield(llm.Delta{Done: &llm.Completion{Reply: reply, Model: "sim", KeptDropped: true, Attempts: 1}}, nil)
+	}), boss, 4, func(ctx context.Context, req llm.Request, yield func(llm.Delta, error) bool) {
+		next = req
+		script.Stream(ctx, req)(yield)
+	})
+	p := play(t, client, pair())
+	p.completed(t)
+	require.Equal(t, []string{events.WarnStreamInterrupted, events.WarnRestMissing, events.WarnKeptDropped}, p.warnings())
+	require.False(t, llm.HasKept(next.Messages))
+	require.Len(t, next.Messages[4].ToolCalls, 1)
+	require.Len(t, p.of(events.KindAgentStarted), 2, "the model called beta again")
 }
 
 // A run that is parked while the rest is asked for asks for it when it is resumed.

@@ -28,6 +28,9 @@ func (c *Conversation) noteEndpoint(e events.ModelCalled) {
 		bare[i] = m.WithoutExtra()
 	}
 	c.messages = bare
+	if c.turn != nil {
+		c.turn.Extra = nil
+	}
 }
 
 // AskedBy is the API by which the run asked the provider's model last, "" before it did.

@@ -98,10 +98,10 @@ func (l *Loop) commitRest(ctx context.Context, t *turn) error {
 		}
 		called := t.called()
 		called.Purpose = events.PurposeRest
-		if turn := tx.Run.Conversation(l.ID).Turn(); turn != nil && !llm.OneKeeper(turn.Extra, called.Reply.Extra) {
+		if turn := tx.Run.Conversation(l.ID).Turn(); turn != nil && !continues(turn, t.done) {
 			// Its calls would go back without the reasoning that their endpoint insists on.
 			tx.Emit(l.Spec.ID, l.ID, events.Warning{
-				Code: events.WarnRestMissing, Message: "The rest of the reply that broke off came from another model, which cannot continue it: it is left out.",
+				Code: events.WarnRestMissing, Message: "The rest of the reply that broke off came from another model or account, which cannot continue it: it is left out.",
 			})
 			called.Reply = events.Reply{FinishReason: called.Reply.FinishReason}
 		}
@@ -120,6 +120,16 @@ func (l *Loop) commitRest(ctx context.Context, t *turn) error {
 		l.launch(ctx, start)
 	}
 	return err
+}
+
+// continues reports whether what came as the rest can stand behind the turn: what its endpoint
+// wants back with it is what it wants back with the turn, and that still goes back.
+func continues(turn *thread.Turn, done *llm.Completion) bool {
+	kept := turn.Extra
+	if done.KeptDropped {
+		kept = nil
+	}
+	return llm.OneKeeper(kept, done.Reply.Extra)
 }
 
 // commitNoRest records that the rest was requested without success.
