@@ -5,22 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"runtime"
 	"runtime/debug"
 	"sync"
 	"time"
 
 	"github.com/convene-run/convene/runner"
-)
-
-const (
-	// startedTogether is how many rows are started before what they have to do gets its turn:
-	// enough to share a commit, few enough that models think about the first of thousands of
-	// rows while the last are started. All at once would ask when the last can.
-	startedTogether = 32
-	// longTurn is a turn in which rows that have been answered were busy too. Rows that are still
-	// to be started no longer let them go first: the last to start would be the last to end.
-	longTurn = 50 * time.Millisecond
 )
 
 // workers work on the rows of a batch, each on one at a time.
@@ -30,11 +19,8 @@ type workers struct {
 	slots   chan struct{}
 	threads *threads
 	outputs chan Output
-	// What follows belongs to the goroutine that admits. held are rows that wait for an endpoint,
-	// started counts those that do not, and hurried is set once nobody goes before them.
+	// held are rows that wait for an endpoint. They belong to the goroutine that admits.
 	held    held
-	started int
-	hurried bool
 	working sync.WaitGroup
 
 	mu        sync.Mutex // guards what follows
@@ -81,18 +67,7 @@ func (w *workers) start(ctx context.Context, row *Row) bool {
 	}
 	w.working.Add(1)
 	go w.workThread(ctx, row)
-	w.giveTurn()
 	return true
-}
-
-// giveTurn lets the rows that were started do what they can, every so often.
-func (w *workers) giveTurn() {
-	if w.started++; w.hurried || w.started%startedTogether != 0 {
-		return
-	}
-	given := time.Now()
-	runtime.Gosched()
-	w.hurried = time.Since(given) > longTurn
 }
 
 // workThread brings the row, and then those that wait for its thread, to their ends. The
