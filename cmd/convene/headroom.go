@@ -15,12 +15,12 @@ const (
 	manyRowsPercent = 50
 )
 
-// frugal gives the headroom back once the many rows at once of a batch have outgrown it, and has
-// the garbage of very many collected more often until restore is called. It changes nothing where the user has
+// frugal gives the headroom back where a batch has many rows at once, and has the garbage of
+// very many collected more often until restore is called. It changes nothing where the user has
 // set how memory is to be used.
 func (a *app) frugal(rows int) (restore func()) {
 	if rows > headroomRows {
-		headroom.GiveBackLater()
+		headroom.GiveBack()
 	}
 	if rows < manyRows || a.memoryIsSet() {
 		return func() {}

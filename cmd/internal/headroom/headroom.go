@@ -11,7 +11,6 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
-	"runtime/metrics"
 	"sync"
 )
 
@@ -29,9 +28,8 @@ const (
 )
 
 var held = struct {
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards block
 	block []byte
-	later bool // it is to be given back
 }{}
 
 func init() { held.block = reserve(os.Getenv) }
@@ -50,7 +48,7 @@ func reserve(env func(string) string) []byte {
 func restore(struct{}) {
 	held.mu.Lock()
 	defer held.mu.Unlock()
-	if held.block != nil && !held.later { // who gave it back may have set another rule since
+	if held.block != nil { // who gave it back may have set another rule since
 		debug.SetGCPercent(percent)
 	}
 }
@@ -64,40 +62,5 @@ func GiveBack() {
 		held.block = nil
 		debug.SetGCPercent(percent)
 		runtime.GC() // until then the rule goes by what was in use before
-	}
-}
-
-// GiveBackLater is [GiveBack] once so much is in use that the block no longer counts, for a
-// process that will have much in use: on the way there it would look through everything again
-// and again. It is safe for concurrent use.
-func GiveBackLater() {
-	held.mu.Lock()
-	defer held.mu.Unlock()
-	if held.block != nil && !held.later {
-		held.later = true
-		debug.SetGCPercent(percent)
-		awaitCollection()
-	}
-}
-
-// garbage is what the next collection finds, and tells of.
-type garbage struct{ _ *garbage }
-
-func awaitCollection() { runtime.AddCleanup(new(garbage), outgrow, struct{}{}) }
-
-// outgrown is how much is in use beside the block when it no longer counts.
-const outgrown = 2 * Bytes
-
-// outgrow looks at what the last collection has found in use.
-func outgrow(struct{}) {
-	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	metrics.Read(live)
-	held.mu.Lock()
-	defer held.mu.Unlock()
-	switch {
-	case live[0].Value.Uint64() >= Bytes+outgrown:
-		held.block = nil
-	case held.block != nil:
-		awaitCollection()
 	}
 }

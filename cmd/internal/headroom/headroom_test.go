@@ -3,7 +3,6 @@ package headroom
 import (
 	"os"
 	"runtime"
-	"runtime/debug"
 	"runtime/metrics"
 	"testing"
 	"time"
@@ -56,31 +55,6 @@ func TestWhoSetsHowMemoryIsUsedGetsNoBlock(t *testing.T) {
 			return ""
 		}), name)
 	}
-}
-
-func TestTheBlockIsGivenBackOnceMuchMoreIsInUse(t *testing.T) {
-	held.block = reserve(func(string) string { return "" })
-	GiveBackLater()
-	defer func() { held.later = false }()
-	defer debug.SetGCPercent(debug.SetGCPercent(percent / 2))
-	for range 3 {
-		runtime.GC()
-	}
-	require.True(t, isHeld(), "little is in use")
-
-	much := make([]byte, outgrown)
-	require.Eventually(t, func() bool {
-		runtime.GC()
-		return !isHeld()
-	}, time.Minute, time.Millisecond)
-	runtime.KeepAlive(much)
-	require.Equal(t, percent/2, debug.SetGCPercent(percent/2), "the rule is who gave it back's")
-}
-
-func isHeld() bool {
-	held.mu.Lock()
-	defer held.mu.Unlock()
-	return held.block != nil
 }
 
 func inUse() int64 {
