@@ -32,16 +32,18 @@ var held = struct {
 	block []byte
 }{}
 
-func init() { held.block = reserve(os.Getenv) }
+func init() { reserve(os.Getenv) }
 
-// reserve gives the block, nil where the user has set how memory is to be used.
-func reserve(env func(string) string) []byte {
+// reserve makes the block, unless the user has set how memory is to be used.
+func reserve(env func(string) string) {
 	if env("GOGC") != "" || env("GOMEMLIMIT") != "" {
-		return nil
+		return
 	}
+	held.mu.Lock()
+	defer held.mu.Unlock()
 	debug.SetGCPercent(firstPercent)
 	runtime.AddCleanup(new([64]byte), restore, struct{}{})
-	return make([]byte, Bytes)
+	held.block = make([]byte, Bytes)
 }
 
 // restore is called once the heap has been looked through for the first time.
