@@ -171,7 +171,7 @@ func TestChatAtATerminal(t *testing.T) {
 func TestChatCancelsAndQueues(t *testing.T) {
 	race.Processes(t)
 	t.Parallel()
-	server := httptest.NewServer(sim.NewServer(sim.Options{FirstToken: 300 * time.Millisecond}))
+	server := httptest.NewServer(sim.NewServer(sim.Options{FirstToken: time.Second})) // time to type while it answers
 	defer server.Close()
 	store := filepath.Join(t.TempDir(), "chat.db")
 	p := atTerminal(t, nil, "chat", "--team", "trip", "--store", store, "--base-url", server.URL+"/v1")
